@@ -1,0 +1,59 @@
+"""Learn from more data than you can keep.
+
+modicum learns from streams of any length in a fixed amount of memory. Public names load on first use, so that
+`import modicum` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from modicum._version import __version__
+
+if TYPE_CHECKING:
+    from modicum.base import Learner, Traits, load
+    from modicum.checks import check_learner
+    from modicum.cluster.exemplars import ExemplarClustering
+    from modicum.cluster.online_kmeans import OnlineKMeans
+    from modicum.reservoir import Reservoir
+    from modicum.stream import stream
+
+_HOMES = {
+    "ExemplarClustering": "cluster.exemplars",
+    "Learner": "base",
+    "OnlineKMeans": "cluster.online_kmeans",
+    "Reservoir": "reservoir",
+    "Traits": "base",
+    "check_learner": "checks",
+    "load": "base",
+    "stream": "stream",
+}
+LEARNERS = ("ExemplarClustering", "OnlineKMeans", "Reservoir")
+
+__all__ = [
+    "ExemplarClustering",
+    "Learner",
+    "OnlineKMeans",
+    "Reservoir",
+    "Traits",
+    "__version__",
+    "check_learner",
+    "load",
+    "stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'modicum' has no attribute {name!r}")
+    value = getattr(import_module(f"modicum.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def load_all_learners() -> dict[str, type["Learner"]]:
+    """Every public learner by its name."""
+    return {name: __getattr__(name) for name in LEARNERS}

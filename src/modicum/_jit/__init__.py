@@ -1,0 +1,1 @@
+"""Compiled loops and nothing else: arrays in, arrays written or a scalar returned."""

@@ -1,0 +1,21 @@
+"""The loop of online k-means."""
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def follow_rows(X, w, centers, counts):
+    """Every row in turn pulls its nearest center towards itself, by its part of the center's weight."""
+    for i in range(X.shape[0]):
+        best, nearest = 0, 1e308
+        for j in range(centers.shape[0]):
+            d = 0.0
+            for c in range(X.shape[1]):
+                step = X[i, c] - centers[j, c]
+                d += step * step
+            if d < nearest:
+                best, nearest = j, d
+        counts[best] += w[i]
+        rate = w[i] / counts[best]
+        for c in range(X.shape[1]):
+            centers[best, c] += rate * (X[i, c] - centers[best, c])

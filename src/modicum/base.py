@@ -1,0 +1,378 @@
+"""The contract: a learner is a bounded state and a few verbs."""
+
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import validate_data
+
+from modicum import state
+from modicum.exceptions import DataError, StateError
+from modicum.params import Constraint, check_params
+from modicum.rng import as_generator
+from modicum.rows import is_sparse, n_rows, take
+from modicum.stream import Stream, stream
+
+ONE_CHUNK_BYTES = 256 * 2**20  # arrays up to this size are learned as one chunk: they are in memory anyway
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a learner promises beyond the contract; the checks read it."""
+
+    chunk_exact: bool = False  # any split of the stream into chunks gives the same state, bit for bit
+    merge: Literal["exact", "approximate", "none"] = "none"
+    weights: bool = False  # sample_weight is understood
+    sparse: bool = False  # sparse matrices are learned without densifying
+    objects: bool = False  # lists of any Python objects can be learned
+
+
+class Learner(BaseEstimator):
+    """Base of all learners.
+
+    A subclass declares `traits` and `_constraints`, and writes `_learn` (one checked chunk) and, where it can,
+    `_merge`. Everything else of the contract is here. Learned public values end in `_`; other state is in
+    attributes that begin with `_`. All of it is saved, so state is made of what `modicum.state` can pack.
+    """
+
+    traits: ClassVar[Traits] = Traits()
+    _constraints: ClassVar[Mapping[str, list[Constraint]]] = {}
+    _registry: ClassVar[dict[str, type["Learner"]]] = {}
+    _rng: np.random.Generator
+    n_seen_: int
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        if not cls.__name__.startswith("_"):
+            Learner._registry[cls.__name__] = cls
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, row_ids: Any = None) -> Self:
+        """Learn one chunk.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, dataframe or list of objects, one row each
+        y : targets, for learners that use them
+        sample_weight : non-negative weights; a weight of 2 counts as the row given twice
+        row_ids : ints that name the rows; by default their position in the stream
+        """
+        check_params(self, self.get_params(deep=False), self._constraints)
+        if n_rows(X) == 0:
+            return self
+        X = self._check_rows(X, reset=not self._is_fitted())
+        weight = self._check_weight(sample_weight, n_rows(X))
+        y = self._check_target(y, n_rows(X))
+        ids = self._check_ids(row_ids, n_rows(X))
+        if weight is not None and not weight.all():  # weight 0 is absent
+            present = np.flatnonzero(weight)
+            X, weight, ids = take(X, present), weight[present], ids[present]
+            y = None if y is None else y[present]
+        if n_rows(X):
+            if not self._is_fitted():
+                self.n_seen_ = 0
+                self._rng = as_generator(getattr(self, "random_state", None))
+            self._learn(X, y, weight, ids)
+            self.n_seen_ += n_rows(X)
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
+        self._forget()
+        if not _fits_one_chunk(X):
+            return self.learn(stream(X, target=y, weight=sample_weight) if _is_array(X) else stream(X))
+        self.partial_fit(X, y, sample_weight)
+        self._finish()
+        self._remember_source(X)
+        return self
+
+    def learn(self, chunks: Stream, on_chunk: Callable[[Self], object] | None = None) -> Self:
+        """Learn all chunks of a stream on top of what is known; `on_chunk(self)` is called after each."""
+        for chunk in chunks:
+            self.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
+            if on_chunk is not None:
+                on_chunk(self)
+        self._finish()
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Absorb what `other` learned from another part of the data; `other` is left as it was."""
+        self._check_partner(other)
+        if not other._is_fitted():
+            return self
+        if not self._is_fitted():
+            vars(self).update(other._copy_of_state())
+            self._restored()
+            return self
+        if self.n_features_in_ != other.n_features_in_:
+            raise StateError(
+                f"{type(self).__name__}.merge: the number of columns differs "
+                f"({self.n_features_in_} here, {other.n_features_in_} there)."
+            )
+        self._merge(other)
+        self.n_seen_ += other.n_seen_
+        return self
+
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Learn one checked, non-empty chunk. `n_seen_` still counts the rows before it."""
+        raise NotImplementedError(f"{type(self).__name__} must define _learn")
+
+    def _merge(self, other: Self) -> None:
+        raise StateError(f"{type(self).__name__} can't be merged.")
+
+    def _finish(self) -> None:
+        if not self._is_fitted():
+            raise DataError(f"{type(self).__name__}: the data has no rows; at least 1 is required to learn from.")
+        self._end_of_stream()
+
+    def _end_of_stream(self) -> None:
+        """What is worth doing once all rows have been seen."""
+
+    def _forget(self) -> None:
+        params = self.get_params(deep=False)
+        for name in [name for name in vars(self) if name not in params]:
+            delattr(self, name)
+
+    # ---- what is held ----------------------------------------------------------------------------
+
+    @property
+    def n_retained_(self) -> int:
+        """Rows kept now."""
+        self._check_fitted()
+        return self._n_retained()
+
+    def _n_retained(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} must define _n_retained")
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes held now, all state together."""
+        self._check_fitted()
+        return state.held_bytes(self._state())
+
+    # ---- saving ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the exact state to one file, whole or not at all. `modicum.load` reads it."""
+        state.write_atomically(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The exact state as bytes."""
+        return state.to_bytes(self._content())
+
+    @classmethod
+    def from_bytes(cls, blob: bytes, **given: Any) -> "Learner":
+        """The learner that `to_bytes` described; `given` as in `modicum.load`."""
+        return from_content(state.from_bytes(blob), "these bytes", **given)
+
+    def _content(self) -> dict[str, Any]:
+        return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._state()}
+
+    def _state(self) -> dict[str, Any]:
+        skip = {*self.get_params(deep=False), "_source"}
+        return {name: value for name, value in vars(self).items() if name not in skip}
+
+    def _restored(self) -> None:
+        """Called once the state has been read from a file."""
+
+    def _copy_of_state(self) -> dict[str, Any]:
+        return state.from_bytes(state.to_bytes({"state": self._state()}))["state"]
+
+    # ---- checks ----------------------------------------------------------------------------------
+
+    def _is_fitted(self) -> bool:
+        return "n_seen_" in vars(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted()
+
+    def _check_fitted(self) -> None:
+        if not self._is_fitted():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call fit or partial_fit with rows first."
+            )
+
+    def _takes_objects(self, X: Any) -> bool:
+        """Whether the rows of X are Python objects to this learner rather than numbers."""
+        return False
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        """X as a clean array, CSR matrix or list; a `DataError` that names row, column and value otherwise."""
+        if self._takes_objects(X):
+            if reset:
+                self.n_features_in_ = 1
+            return list(X)
+        dtype = [np.float32, np.float64] if reset else self._dtype
+        if hasattr(X, "dtype") and X.dtype == np.float16:
+            X = X.astype(np.float32)
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr" if self.traits.sparse else False,
+            dtype=dtype,
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+        )
+        if is_sparse(X):
+            X.sort_indices()
+        _check_finite(self, X)
+        if reset:
+            self._dtype = X.dtype.name
+        return X
+
+    def _check_input(self, X: Any) -> Any:
+        """Rows to predict for: fitted learner, same columns."""
+        self._check_fitted()
+        return self._check_rows(X, reset=False)
+
+    def _check_weight(self, weight: Any, count: int) -> np.ndarray | None:
+        if weight is None:
+            return None
+        if not self.traits.weights:
+            raise ValueError(f"{type(self).__name__} takes no sample_weight.")
+        weight = np.broadcast_to(np.asarray(weight, np.float64), (count,)) if np.ndim(weight) == 0 else weight
+        weight = np.asarray(weight, np.float64)
+        if weight.ndim != 1:
+            raise ValueError(
+                f"{type(self).__name__}: sample_weight must be 1-dimensional; got {weight.ndim} dimensions."
+            )
+        if len(weight) != count:
+            raise DataError(f"{type(self).__name__}: {count} rows came with {len(weight)} weights.")
+        bad = np.flatnonzero(~(weight >= 0) | ~np.isfinite(weight))
+        if len(bad):
+            raise DataError(
+                f"{type(self).__name__}: weights must be finite and not negative; row {bad[0]} has {weight[bad[0]]}."
+            )
+        return weight
+
+    def _check_target(self, y: Any, count: int) -> np.ndarray | None:
+        if y is None:
+            return None
+        y = np.asarray(y)
+        if len(y) != count:
+            raise DataError(f"{type(self).__name__}: {count} rows came with {len(y)} targets.")
+        return y
+
+    def _check_ids(self, row_ids: Any, count: int) -> np.ndarray:
+        if row_ids is None:
+            first = self.n_seen_ if self._is_fitted() else 0
+            return np.arange(first, first + count)
+        row_ids = np.asarray(row_ids, np.int64)
+        if row_ids.shape != (count,):
+            raise DataError(f"{type(self).__name__}: {count} rows came with row_ids of shape {row_ids.shape}.")
+        return row_ids
+
+    def _check_partner(self, other: Any) -> None:
+        name = type(self).__name__
+        if type(other) is not type(self):
+            raise StateError(f"{name}.merge: the other side is a {type(other).__name__}.")
+        if other is self:
+            raise StateError(f"{name}.merge: a learner can't be merged with itself; its rows would count twice.")
+        theirs = other.get_params(deep=False)
+        for key, mine in self.get_params(deep=False).items():
+            if key != "random_state" and not _same(mine, theirs[key]):
+                raise StateError(
+                    f"{name}.merge: {key} differs ({mine!r} here, {theirs[key]!r} there). "
+                    f"Fit both sides with the same {key}."
+                )
+
+    # ---- the fitted rows, while their owner keeps them --------------------------------------------
+
+    def _remember_source(self, X: Any) -> None:
+        try:
+            self._source = weakref.ref(X)
+        except TypeError:  # lists can't be weakly referenced
+            self._source = None
+
+    def _find_source(self) -> Any:
+        self._check_fitted()
+        source = getattr(self, "_source", None)
+        X = None if source is None else source()
+        if X is None:
+            raise AttributeError("the rows given to fit are gone (they are not kept): use predict(X) for labels.")
+        return X
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_source": None}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.traits.sparse
+        tags.non_deterministic = False
+        return tags
+
+
+def load(path: str | os.PathLike[str], **given: Any) -> Learner:
+    """The learner saved in `path`, exactly as it was.
+
+    A file can't hold functions: for a learner made with one (a `dissimilarity` of your own, say) give it
+    again by the parameter's name, `load(path, dissimilarity=edit_distance)`.
+    """
+    return from_content(state.read(path), str(path), **given)
+
+
+def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
+    """A learner from the content of a state file."""
+    import modicum
+
+    modicum.load_all_learners()
+    cls = Learner._registry.get(content.get("class", ""))
+    if cls is None:
+        raise StateError(f"{source} holds a {content.get('class')!r}, which this version of modicum does not know.")
+    params = content["params"] | given
+    for name, value in params.items():
+        if isinstance(value, state.Missing):
+            raise StateError(
+                f"{source} was made with the function {value.name!r} as {name}, which a file can't hold. "
+                f"Give it again: load(path, {name}={value.name})"
+            )
+    learner = cls(**params)
+    vars(learner).update(content["state"])
+    learner._restored()
+    return learner
+
+
+def _fits_one_chunk(X: Any) -> bool:
+    """Rows that are in memory already, and not too many to check and copy at once."""
+    if isinstance(X, Stream | str | os.PathLike) or not hasattr(X, "__len__"):
+        return False
+    return getattr(X, "nbytes", 0) <= ONE_CHUNK_BYTES and not isinstance(X, np.memmap)
+
+
+def _is_array(X: Any) -> bool:
+    return isinstance(X, np.ndarray)
+
+
+def _check_finite(owner: object, X: Any) -> None:
+    values = X.data if is_sparse(X) else X
+    if values.dtype.kind != "f" or np.isfinite(np.sum(values, dtype=np.float64)):
+        return
+    bad = np.argwhere(~np.isfinite(values))
+    if not len(bad):  # the sum overflowed, the values are fine
+        return
+    if is_sparse(X):
+        at = int(bad[0][0])
+        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        value = values[at]
+    else:
+        row, column = map(int, bad[0])
+        value = values[row, column]
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise DataError(
+        f"{type(owner).__name__}: row {row}, column {column} of this chunk is {kind} ({value}). "
+        "Fill in or drop such rows first."
+    )
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
+        return np.shape(mine) == np.shape(theirs) and bool(np.all(np.asarray(mine) == np.asarray(theirs)))
+    return mine is theirs or bool(mine == theirs)

@@ -1,0 +1,573 @@
+"""Exemplar clustering of a stream by StreamGreedy (gomes2010, sections 3, 4 and 6, Appendix II)."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from modicum.base import Learner, Traits
+from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeffding_size
+from modicum.exceptions import BudgetError
+from modicum.history import History
+from modicum.kernels import Dissimilarity, as_dissimilarity
+from modicum.kernels.dissimilarity import METRIC, TILE
+from modicum.moments import RunningMean
+from modicum.parallel import run_tiles
+from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
+from modicum.reservoir import BottomK
+from modicum.rows import is_sparse, n_rows, take
+from modicum.select.objectives.exemplar import ExemplarObjective
+from modicum.select.racing import Race
+from modicum.select.stream_greedy import grow, improve
+from modicum.stream import Stream, stream
+
+ROWS_PER_EXEMPLAR = 50  # validation rows that a size in bytes buys at most: more cost time and change little
+PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exemplars
+MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
+FAR = 2.0  # the phantom's distance, against the largest seen between some rows of the first chunk
+PHANTOM_DRIFT = 1e-4  # squared way the mean may go, against the variance, before the phantom follows
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What Theorem 4 of gomes2010 promises, with the numbers filled in."""
+
+    utility: float
+    n_exemplars: int
+    epsilon: float
+    eta: float
+    confidence: float
+
+    @property
+    def slack(self) -> float:
+        """k (epsilon + eta)."""
+        return self.n_exemplars * (self.epsilon + self.eta)
+
+    @property
+    def optimum_at_most(self) -> float:
+        """The most that any set of so many exemplars can reach."""
+        return 2 * (self.utility + self.epsilon + self.slack)
+
+    def __str__(self) -> str:
+        return (
+            f"Once no swap gains more than {self.eta:.3g}, the utility of these {self.n_exemplars} exemplars on the "
+            f"whole stream is, with probability {self.confidence:.3g}, at least half the best possible minus "
+            f"{self.slack:.3g}. It is {self.utility:.4g} on the validation sample, so the best possible is at most "
+            f"{self.optimum_at_most:.4g}."
+        )
+
+
+class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
+    """The rows of a stream that stand best for all of it.
+
+    Chooses exemplars A among the rows so that rows are close to their nearest exemplar, measured by any
+    dissimilarity d and against a phantom exemplar x0 that is always there:
+
+        maximise F(A) = L({x0}) - L(A + {x0}),    L(S) = mean over rows x of  min over c in S of d(c, x)
+
+    Every row is offered once as a candidate. F is evaluated on a validation sample, a reservoir of the stream that
+    stays uniform as the stream goes on; a candidate joins while there are too few exemplars, and later takes the
+    place of the exemplar whose replacement raises F most, if it raises F by `min_gain`.
+
+    Guarantee: half the best possible F minus k (epsilon + eta) once no swap pays any more, see `guarantee`.
+    Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; scratch of some 20 MiB within a call.
+
+    Parameters
+    ----------
+    n_exemplars : int, default=100
+        How many rows to choose.
+    budget : int or str, default="64 MiB"
+        Validation rows to hold, or a size for all that is held. A size buys at most 50 rows per exemplar (and at least
+        5,000 if they fit): more would cost time in proportion and change little.
+    dissimilarity : str, callable or Dissimilarity, default="sqeuclidean"
+        "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
+        or, when the rows are Python objects, of two objects. The first argument is the exemplar.
+    phantom : str, row or float, default="far"
+        The phantom exemplar: "far" (farther from every row than any exemplar, so that F orders sets as the mean
+        dissimilarity to the nearest exemplar does), the "mean" of the stream, the "origin", "random" (a random vector
+        of the data's spread), a row, or a number, its dissimilarity to every row. Objects: "far" or a number.
+    swaps : {"eager", "one"}, default="eager"
+        Per block of candidates take every swap that pays, best first, or one as in the paper.
+    min_gain : float, default=1e-6
+        The paper's eta: what a swap must gain, as a part of the phantom's loss L({x0}).
+    patience : int or None, default=None
+        The paper's rho: `fit` goes on passing over the data until so many candidates in a row brought no swap. None:
+        one pass.
+    confidence : float or None, default=None
+        Decide swaps on a part of the validation sample as soon as Hoeffding's bound allows it with this
+        probability over the whole stream. None: always use the whole sample.
+    initial : rows or None, default=None
+        Exemplars to start from; they may be replaced.
+    locked : rows or None, default=None
+        Exemplars that must stay; they count towards `n_exemplars`.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    exemplars_ : ndarray of shape (k, d), sparse matrix or list
+    exemplar_indices_ : ndarray of shape (k,)
+        Row ids of the exemplars: positions in the stream unless `row_ids` was given; -1 for `initial` and `locked`.
+    utility_, loss_ : float
+        F on the validation sample, and the mean dissimilarity of its rows to their nearest exemplar.
+    cluster_sizes_ : ndarray of shape (k,)
+        Rows of the stream that each exemplar stands for, estimated from the validation sample.
+    history_ : dict of arrays
+        Candidates offered, utility, swaps and evaluations so far, over the stream.
+    n_swaps_, n_evaluations_, n_evaluations_saved_ : int
+        Swaps taken; dissimilarities of candidates to validation rows computed, and those that racing saved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import ExemplarClustering
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2)) + rng.choice([-9, 0, 9], size=(3000, 1))
+    >>> model = ExemplarClustering(3, random_state=0).fit(X)
+    >>> np.sort(np.round(model.exemplars_[:, 0] / 9))
+    array([-1.,  0.,  1.])
+    >>> np.array_equal(X[model.exemplar_indices_], model.exemplars_)
+    True
+
+    References
+    ----------
+    gomes2010, Algorithm 1, eq. 3.6, Corollary 1, Theorem 4, Appendix II. schubert2021 (all swaps of a candidate from
+    one scan). Departures: several swaps per block by default; a phantom that is far by default; `min_gain` is relative;
+    the validation sample follows the stream instead of being drawn beforehand; at the end of a stream its rows are
+    offered once more (`refine`).
+    """
+
+    traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
+    _constraints = {
+        "n_exemplars": [Int(1)],
+        "budget": [BUDGET],
+        "dissimilarity": [METRIC, CALLABLE],
+        "phantom": [OneOf("far", "mean", "origin", "random"), Number(0.0), ROWS],
+        "swaps": [OneOf("eager", "one")],
+        "min_gain": [Number(0.0)],
+        "patience": [NULL, Int(1)],
+        "confidence": [NULL, Number(0.0, 1.0, open_ends=True)],
+        "initial": [NULL, ROWS],
+        "locked": [NULL, ROWS],
+        "random_state": [RANDOM_STATE],
+    }
+
+    def __init__(
+        self,
+        n_exemplars: int = 100,
+        *,
+        budget: int | str = "64 MiB",
+        dissimilarity: Any = "sqeuclidean",
+        phantom: Any = "far",
+        swaps: str = "eager",
+        min_gain: float = 1e-6,
+        patience: int | None = None,
+        confidence: float | None = None,
+        initial: Any = None,
+        locked: Any = None,
+        random_state: Any = None,
+    ):
+        self.n_exemplars = n_exemplars
+        self.budget = budget
+        self.dissimilarity = dissimilarity
+        self.phantom = phantom
+        self.swaps = swaps
+        self.min_gain = min_gain
+        self.patience = patience
+        self.confidence = confidence
+        self.initial = initial
+        self.locked = locked
+        self.random_state = random_state
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ExemplarClustering":
+        """Forget, then learn from X; with `patience`, pass over X again and again until swaps cease to pay."""
+        super().fit(X, y, sample_weight)
+        while self.patience is not None and self._waiting < self.patience:
+            swaps = self.n_swaps_
+            for chunk in X if isinstance(X, Stream) else stream(X):
+                self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids)
+                if self._waiting >= self.patience:
+                    break
+            if self.n_swaps_ == swaps:
+                break  # a whole pass changed nothing, and so would the next
+        return self
+
+    def refine(self) -> "ExemplarClustering":
+        """Offer the kept validation rows as candidates again, until none pays. `fit` does so at the end of a stream."""
+        self._check_fitted()
+        for _ in range(MOST_LOOKS):
+            swaps = self.n_swaps_
+            self._offer(self._F.rows.values, self._sample.row_ids)
+            if self.n_swaps_ == swaps:
+                break
+        return self
+
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        first = not hasattr(self, "_sample")
+        if first:
+            self._start(X, weight)
+        elif self._mean is not None:
+            self._follow_mean(X, weight)
+        slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
+        self._F.put_rows(slots, take(X, chosen), self._sample.shares())
+        if first:
+            self._place_given_exemplars()
+        if self.phantom == "far":
+            self._stay_far()
+        self._hold_budget()
+        self._offer(X, row_ids)
+        self._n_chunks += 1
+
+    def _offer(self, X: Any, row_ids: np.ndarray) -> None:
+        """Rows stand as candidates, block by block."""
+        size = self._F.block_size() if self.swaps == "eager" else TILE
+        prepared = self._F.prepare()
+        for start in range(0, n_rows(X), size):
+            part = slice(start, start + size)
+            changes = self._consider(take(X, part), prepared)
+            for candidate, slot in changes:
+                self._ids[slot - 1] = row_ids[part][candidate]
+            count = n_rows(row_ids[part])
+            self._waiting = 0 if changes else self._waiting + count
+            self.n_candidates_ += count
+            self._history.record(self.n_candidates_, self._F.value, self.n_swaps_, self.n_evaluations_)
+
+    def _consider(self, candidates: Any, prepared: Any) -> list[tuple[int, int]]:
+        """Let candidates join or swap; returns (candidate, slot) pairs."""
+        F, most = self._F, None if self.swaps == "eager" else 1
+        everything = n_rows(candidates) * len(F.rows)
+        missing = self.n_exemplars - F.n_chosen
+        eta = self._eta()
+        if self.confidence is not None and not missing:
+            race = Race(F, candidates, self._race_delta(), self._rng)
+            changes = race.run(most, eta)
+            self.n_evaluations_ += race.n_evaluations
+            self.n_evaluations_saved_ += everything - race.n_evaluations
+        else:
+            block = F.look(candidates, prepared)
+            self.n_evaluations_ += everything
+            changes = grow(block, min(missing, most or missing), eta) if missing else []
+            missing -= len(changes)
+            if not missing and (not changes or most is None):
+                changes += improve(block, most, eta)
+        self.n_swaps_ += len(changes)
+        return changes
+
+    def _eta(self) -> float:
+        return self.min_gain * self._F.phantom_loss
+
+    def _race_delta(self) -> float:
+        """Failure probabilities of all races, however many, add up to 1 - confidence."""
+        assert self.confidence is not None
+        self._n_races += 1
+        return (1 - self.confidence) * 6 / (np.pi * self._n_races) ** 2
+
+    def _end_of_stream(self) -> None:
+        if self._n_chunks > 1:  # else every candidate has met the present validation sample
+            self.refine()
+
+    # ---- starting --------------------------------------------------------------------------------
+
+    def _start(self, X: Any, weight: np.ndarray | None) -> None:
+        self._objects = isinstance(X, list)
+        dissimilarity = as_dissimilarity(self.dissimilarity, objects=self._objects)
+        self._sample = BottomK(self._n_validation(_row_bytes(X), getattr(X, "dtype", np.dtype(float)).itemsize))
+        self._mean = None
+        phantom = self._first_phantom(X, weight, dissimilarity)
+        self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
+        self._ids = np.full(self.n_exemplars, -1)
+        self._history = History("candidates", "utility", "swaps", "evaluations")
+        self.n_candidates_ = self.n_swaps_ = self.n_evaluations_ = self.n_evaluations_saved_ = 0
+        self._waiting = self._n_races = self._n_chunks = 0
+
+    def _first_phantom(self, X: Any, weight: np.ndarray | None, dissimilarity: Dissimilarity) -> Any:
+        """The phantom as a row like those of X, or as a number."""
+        if isinstance(self.phantom, int | float):
+            return float(self.phantom)
+        if not isinstance(self.phantom, str):
+            return self._given_rows(self.phantom if self._objects else np.atleast_2d(self.phantom), "phantom")[:1]
+        if self.phantom == "far":
+            some, more = (self._rng.permutation(n_rows(X))[:count] for count in (32, 512))
+            return FAR * float(dissimilarity(take(X, some), take(X, more)).max()) or 1.0
+        if self._objects:
+            raise ValueError(
+                f'{type(self).__name__}: objects have no "{self.phantom}": take phantom="far" or a number.'
+            )
+        if self.phantom == "mean":
+            self._mean = RunningMean(X.shape[1])
+            self._mean.add(X, weight)
+            return self._like_rows(self._mean.mean, X)
+        if self.phantom == "origin":
+            return self._like_rows(np.zeros(X.shape[1]), X)
+        moments = RunningMean(X.shape[1])
+        moments.add(X, weight)
+        spread = np.sqrt(moments.variance / X.shape[1])
+        return self._like_rows(moments.mean + spread * self._rng.standard_normal(X.shape[1]), X)
+
+    @staticmethod
+    def _like_rows(row: np.ndarray, X: Any) -> Any:
+        row = row.astype(X.dtype)[None]
+        if is_sparse(X):
+            from scipy import sparse
+
+            return sparse.csr_matrix(row)
+        return row
+
+    def _follow_mean(self, X: Any, weight: np.ndarray | None) -> None:
+        """Let the phantom follow the mean of the stream, in steps large enough to matter."""
+        self._mean.add(X, weight)
+        phantom = self._F.phantom.toarray() if is_sparse(self._F.phantom) else self._F.phantom
+        if ((self._mean.mean - phantom[0]) ** 2).sum() > PHANTOM_DRIFT * self._mean.variance:
+            self._F.move_phantom(self._like_rows(self._mean.mean, X))
+
+    def _stay_far(self) -> None:
+        """Rows at the phantom's distance from all exemplars mean that it is not far any more: double it."""
+        F = self._F
+        while (
+            F.n_chosen
+            and F.second.max() >= F.phantom
+            and F.to_slots.values[:, 1 : F.n_slots].min(axis=1).max() >= F.phantom
+        ):
+            F.move_phantom(2 * F.phantom)
+
+    def _given_rows(self, rows: Any, name: str) -> Any:
+        try:
+            return self._check_rows(rows, reset=False)
+        except ValueError as error:
+            raise ValueError(f"{type(self).__name__}: {name} does not fit the data. {error}") from None
+
+    def _place_given_exemplars(self) -> None:
+        """`locked` and `initial` rows are exemplars from the start."""
+        for name, rows in (("locked", self.locked), ("initial", self.initial)):
+            if rows is None:
+                continue
+            rows = self._given_rows(rows, name)
+            free = self.n_exemplars - self._F.n_chosen
+            if n_rows(rows) > free:
+                raise ValueError(
+                    f"{type(self).__name__}: {n_rows(rows)} {name} rows, but only {free} of {self.n_exemplars} places "
+                    "are free. Raise n_exemplars or give fewer."
+                )
+            D = self._F.dissimilarity(rows, self._F.rows.values)
+            for i in range(n_rows(rows)):
+                self._F.fill(self._F.n_slots, take(rows, slice(i, i + 1)), D[i], fixed=name == "locked")
+
+    # ---- budget ----------------------------------------------------------------------------------
+
+    def plan(self, n_features: int, dtype: Any = np.float32) -> Plan:
+        """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
+        itemsize = np.dtype(dtype).itemsize
+        row = n_features * itemsize
+        rows = self._n_validation(row, itemsize)
+        return Plan.of(
+            rows,
+            validation_rows=rows * row,
+            their_dissimilarities_to_exemplars=rows * (self.n_exemplars + 1) * itemsize,
+            their_keys_weights_and_nearest=rows * _book_bytes(itemsize),
+            exemplars_phantom_and_history=self._fixed_bytes(row),
+        )
+
+    def _n_validation(self, row_bytes: int, itemsize: int) -> int:
+        budget = as_budget(self.budget)
+        each = row_bytes + (self.n_exemplars + 1) * itemsize + _book_bytes(itemsize)
+        what = f"{type(self).__name__} with {self.n_exemplars} exemplars of {format_bytes(row_bytes)} a row"
+        fit = budget.items_within(each, fixed_bytes=self._fixed_bytes(row_bytes), at_least=self.n_exemplars, what=what)
+        return fit if budget.nbytes is None else min(fit, max(5000, ROWS_PER_EXEMPLAR * self.n_exemplars))
+
+    def _fixed_bytes(self, row_bytes: int) -> int:
+        exemplars = self.n_exemplars * (row_bytes + 8 + 9)  # row, id, removal loss and flag
+        return exemplars + 5 * row_bytes + 512 * 4 * 8 + 512  # phantom and mean; history; scalars
+
+    def _hold_budget(self) -> None:
+        """Sparse rows and objects differ in size: let validation rows go when they outgrow a budget in bytes."""
+        limit = as_budget(self.budget).nbytes
+        held = self.nbytes_
+        while limit is not None and held > limit:
+            size = int(len(self._sample) * min(0.95, limit / held))
+            if size < self.n_exemplars:
+                raise BudgetError(
+                    f"{type(self).__name__}: rows have grown too large for a budget of {format_bytes(limit)}; "
+                    f"at least {format_bytes(held)} would be needed."
+                )
+            stay = self._sample.shrink_to(size)
+            self._F.keep_rows(stay, self._sample.shares())
+            held = self.nbytes_
+
+    # ---- what was learned ------------------------------------------------------------------------
+
+    @property
+    def exemplars_(self) -> Any:
+        self._check_fitted()
+        return self._F.chosen.values
+
+    @property
+    def exemplar_indices_(self) -> np.ndarray:
+        self._check_fitted()
+        return self._ids[: self._F.n_chosen]
+
+    @property
+    def utility_(self) -> float:
+        self._check_fitted()
+        return self._F.value
+
+    @property
+    def loss_(self) -> float:
+        self._check_fitted()
+        return float(self._F.shares @ self._F.to_slots.values[:, 1 : self._F.n_slots].min(axis=1).astype(np.float64))
+
+    @property
+    def cluster_sizes_(self) -> np.ndarray:
+        self._check_fitted()
+        shares = np.bincount(self.validation_labels_, self._F.shares, minlength=self._F.n_chosen)
+        return shares * self._sample.total_weight
+
+    @property
+    def validation_rows_(self) -> Any:
+        """The validation sample."""
+        self._check_fitted()
+        return self._F.rows.values
+
+    @property
+    def validation_labels_(self) -> np.ndarray:
+        """The exemplar that stands for each validation row."""
+        self._check_fitted()
+        return self._F.to_slots.values[:, 1 : self._F.n_slots].argmin(axis=1)
+
+    @property
+    def history_(self) -> dict[str, np.ndarray]:
+        self._check_fitted()
+        return self._history.columns_as_arrays()
+
+    @property
+    def is_exact_(self) -> bool:
+        """Whether the validation sample still holds every row seen."""
+        self._check_fitted()
+        return bool(np.isinf(self._sample.threshold))
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """Labels of the rows given to `fit`, computed now, if those rows are still there."""
+        return self.predict(self._find_source())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The exemplar (0 .. k - 1) that stands for each row."""
+        return self._nearest(X)[0]
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then predict the same rows."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Dissimilarities of every exemplar to every row, rows x exemplars."""
+        X = self._check_input(X)
+        out = np.empty((n_rows(X), self._F.n_chosen), self._F.near.dtype)
+
+        def fill(part: slice) -> None:
+            out[part] = self._F.dissimilarity(self._F.chosen.values, take(X, part)).T
+
+        run_tiles(fill, len(out), PREDICT_TILE)
+        return out
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The utility F of the exemplars on these rows."""
+        _, distance = self._nearest(X)
+        phantom = np.broadcast_to(self._F.phantom_to(self._check_input(X)), len(distance)).astype(np.float64)
+        return float(np.average(np.maximum(phantom - distance, 0), weights=sample_weight))
+
+    def table(self, X: Any) -> dict[str, np.ndarray]:
+        """Who represents whom: cluster, row id of its exemplar and dissimilarity, for each row."""
+        label, distance = self._nearest(X)
+        return {"cluster": label, "exemplar": self.exemplar_indices_[label], "dissimilarity": distance}
+
+    def _nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        X = self._check_input(X)
+        label, distance = np.empty(n_rows(X), np.int64), np.empty(n_rows(X), self._F.near.dtype)
+
+        def fill(part: slice) -> None:
+            D = self._F.dissimilarity(self._F.chosen.values, take(X, part))
+            label[part] = D.argmin(axis=0)
+            distance[part] = D.min(axis=0)
+
+        run_tiles(fill, len(label), PREDICT_TILE)
+        return label, distance
+
+    # ---- how good it is --------------------------------------------------------------------------
+
+    def error_bound(self, delta: float = 0.05) -> float:
+        """With probability 1 - delta the utility of a fixed set on the whole stream is within this of `utility_`.
+
+        Corollary 1 of gomes2010. Utilities range up to the largest dissimilarity of the phantom to a validation row.
+        """
+        self._check_fitted()
+        largest = float(self._F.to_slots.values[:, 0].max())
+        return hoeffding_error(len(self._sample), largest, delta, population=max(self.n_seen_, len(self._sample)))
+
+    @classmethod
+    def budget_for(cls, *, error: float, value_range: float = 1.0, delta: float = 0.05, n_rows: float = np.inf) -> int:
+        """Validation rows for an `error_bound` of at most `error`, dissimilarities being within `value_range`."""
+        return hoeffding_size(error, value_range, delta, population=n_rows)
+
+    def guarantee(self, delta: float = 0.05) -> Guarantee:
+        """Theorem 4 of gomes2010 with today's numbers."""
+        return Guarantee(self.utility_, self._F.n_chosen, self.error_bound(delta), self._eta(), 1 - delta)
+
+    # ---- contract --------------------------------------------------------------------------------
+
+    def _takes_objects(self, X: Any) -> bool:
+        if self._is_fitted():
+            return self._objects
+        return callable(self.dissimilarity) and _are_objects(X)
+
+    def _merge(self, other: "ExemplarClustering") -> None:
+        """The union of both validation samples; the other's exemplars, then its sample, stand as candidates."""
+        if other._sample.size < self._sample.size:
+            self._F.keep_rows(self._sample.shrink_to(other._sample.size), self._sample.shares())
+        slots, chosen = self._sample.merge(other._sample)
+        self._F.put_rows(slots, take(other._F.rows.values, chosen), self._sample.shares())
+        if self._mean is not None:
+            self._mean.merge(other._mean)
+            self._F.move_phantom(self._like_rows(self._mean.mean, self._F.rows.values))
+        for name in ("n_candidates_", "n_swaps_", "n_evaluations_", "n_evaluations_saved_", "_n_chunks"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self._offer(other._F.chosen.values, other.exemplar_indices_)
+        self.refine()
+
+    def _n_retained(self) -> int:
+        return len(self._sample) + self._F.n_chosen
+
+    def _restored(self) -> None:
+        if self._is_fitted():  # a file can't hold a function: take the one among the parameters
+            self._F.dissimilarity = as_dissimilarity(self.dissimilarity, objects=self._objects)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._F.n_chosen
+
+
+def _book_bytes(itemsize: int) -> int:
+    """Bytes per validation row beside the row itself: key, weight, id and share; two nearest and their slots."""
+    return 4 * 8 + 2 * itemsize + 2 * 4
+
+
+def _row_bytes(X: Any) -> int:
+    """Bytes of a row, on average with a margin where rows differ."""
+    if isinstance(X, list):
+        return int(1.25 * sum(map(sys.getsizeof, X)) / len(X)) + 8
+    if is_sparse(X):
+        return int(1.25 * X.nnz / X.shape[0] * (X.dtype.itemsize + X.indices.itemsize)) + X.indptr.itemsize
+    return X.shape[1] * X.dtype.itemsize
+
+
+def _are_objects(X: Any) -> bool:
+    """Whether rows are Python objects: strings, or things that do not line up as numbers."""
+    if not isinstance(X, list):
+        return getattr(X, "ndim", 2) == 1
+    row = X[0]
+    return (
+        isinstance(row, str | bytes | dict | set)
+        or np.ndim(row) == 0
+        or not np.issubdtype(np.asarray(row).dtype, np.number)
+    )

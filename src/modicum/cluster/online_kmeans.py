@@ -1,0 +1,111 @@
+"""Online k-means (macqueen1967; dasgupta2009), the comparison of gomes2010, section 6."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from modicum._jit.kmeans import follow_rows
+from modicum.base import Learner, Traits
+from modicum.kernels.dissimilarity import SquaredEuclidean
+from modicum.params import RANDOM_STATE, Int
+
+
+class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
+    """k means that follow a stream: each row pulls its nearest mean a little towards itself.
+
+    The first `n_clusters` different rows are the first centers; after that, a row of weight w moves its nearest center by
+    w / (weight of the center so far). The simplest bounded-memory clustering there is, and a yardstick for the others:
+    centers that start badly stay bad, so prefer `ExemplarClustering`.
+
+    Cost: O(k d) time per row, O(k d) memory.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    random_state : int, Generator or None, default=None
+        Only for `merge`, which starts k-means from it.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d)
+    cluster_sizes_ : ndarray of shape (k,)
+        Weight of the rows that each center took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import OnlineKMeans
+    >>> X = np.tile([[0.0], [10.0]], (50, 1))
+    >>> OnlineKMeans(2).fit(X).cluster_centers_
+    array([[ 0.],
+           [10.]])
+
+    References
+    ----------
+    macqueen1967; dasgupta2009. Departure: `merge` is ours; k-means on the 2k weighted centers of both sides.
+    """
+
+    traits = Traits(chunk_exact=True, merge="approximate", weights=True)
+    _constraints = {"n_clusters": [Int(1)], "random_state": [RANDOM_STATE]}
+
+    def __init__(self, n_clusters: int = 8, *, random_state: Any = None):
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        weight = np.ones(len(X)) if weight is None else weight
+        if not hasattr(self, "cluster_centers_"):
+            self.cluster_centers_ = X[:0].copy()
+            self.cluster_sizes_ = np.zeros(0)
+        start = 0
+        while len(self.cluster_centers_) < self.n_clusters and start < len(X):
+            row = X[start : start + 1]
+            same = np.flatnonzero((self.cluster_centers_ == row).all(axis=1))
+            if len(same):
+                self.cluster_sizes_[same[0]] += weight[start]
+            else:
+                self.cluster_centers_ = np.concatenate([self.cluster_centers_, row])
+                self.cluster_sizes_ = np.append(self.cluster_sizes_, weight[start])
+            start += 1
+        follow_rows(X[start:], weight[start:], self.cluster_centers_, self.cluster_sizes_)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The nearest center of each row."""
+        return self.transform(X).argmin(axis=1)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Distances of rows to centers."""
+        return np.sqrt(SquaredEuclidean()(self._check_input(X), self.cluster_centers_))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the mean squared distance of rows to their centers."""
+        return -float(np.average(self.transform(X).min(axis=1) ** 2, weights=sample_weight))
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """Labels of the rows given to `fit`, computed now, if those rows are still there."""
+        return self.predict(self._find_source())
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then predict the same rows."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def _merge(self, other: "OnlineKMeans") -> None:
+        from sklearn.cluster import KMeans
+
+        centers = np.concatenate([self.cluster_centers_, other.cluster_centers_])
+        sizes = np.concatenate([self.cluster_sizes_, other.cluster_sizes_])
+        if len(centers) > self.n_clusters:
+            seed = int(self._rng.integers(2**31))
+            means = KMeans(self.n_clusters, random_state=seed).fit(centers, sample_weight=sizes)
+            sizes = np.bincount(means.labels_, sizes, self.n_clusters)
+            centers = means.cluster_centers_.astype(centers.dtype)
+        self.cluster_centers_, self.cluster_sizes_ = centers, sizes
+
+    def _n_retained(self) -> int:
+        return len(self.cluster_centers_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)

@@ -1,0 +1,214 @@
+"""Dissimilarities between two chunks of rows.
+
+Named ones (`sqeuclidean`, `euclidean`, `cosine` and every metric name of scikit-learn), or any callable: on
+two chunks (returns a matrix), on two rows, or on two Python objects (returns a number). A dissimilarity need only be a
+non-negative function; it need not be symmetric or a metric. The first argument is the candidate or exemplar, the
+second the row it would represent.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.params import Where
+from modicum.rows import is_sparse, n_rows, take
+from modicum.state import Part
+
+TILE = 64  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
+
+
+class Dissimilarity(Part):
+    """Dissimilarities of candidates to rows: prepare the rows once, then ask for candidates tile by tile.
+
+    `takes_objects` tells that rows are Python objects, `takes_sparse` that CSR matrices stay sparse.
+    """
+
+    takes_objects = False
+    takes_sparse = True
+
+    def prepare(self, rows: Any) -> Any:
+        """What the comparisons need of the rows; by default the rows."""
+        return rows
+
+    def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
+        """Write dissimilarities of candidates (len(out) of them) to the prepared rows into `out`.
+
+        Rounding may leave them a little below zero: a pass to clip them would cost a third of the product.
+        """
+        raise NotImplementedError
+
+    def __call__(self, candidates: Any, rows: Any) -> np.ndarray:
+        """The whole matrix, candidates x rows."""
+        dtype = np.result_type(getattr(candidates, "dtype", np.float64), getattr(rows, "dtype", np.float64))
+        out = np.empty((n_rows(candidates), n_rows(rows)), dtype)
+        if out.size:
+            prepared = self.prepare(rows)
+            for start in range(0, len(out), TILE):
+                part = slice(start, start + TILE)
+                self.to(take(candidates, part), prepared, out[part])
+        return np.maximum(out, 0, out=out)
+
+
+class _Product(Dissimilarity):
+    """One matrix product of two widened chunks gives the whole matrix: no pass to add norms afterwards."""
+
+    def prepare(self, rows: Any) -> Any:
+        # Distances do not change when both sides move; near the origin fewer digits cancel.
+        shift = None if is_sparse(rows) or not self._movable else rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+        return shift, self._right(rows if shift is None else rows - shift).T
+
+    def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
+        shift, right = prepared
+        left = self._left(candidates if shift is None else candidates - shift)
+        if is_sparse(left):
+            out[:] = (left @ right).toarray()
+        else:
+            np.matmul(left, right, out=out)
+
+    _movable = True
+
+    def _left(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def _right(self, X: Any) -> Any:
+        raise NotImplementedError
+
+
+class SquaredEuclidean(_Product):
+    """|a - b|^2 = [-2a, |a|^2, 1] . [b, 1, |b|^2]"""
+
+    def _left(self, X: Any) -> Any:
+        return _widen(X, _square_norms(X), 1.0, scale=-2.0)
+
+    def _right(self, X: Any) -> Any:
+        return _widen(X, 1.0, _square_norms(X))
+
+
+class Euclidean(SquaredEuclidean):
+    """The root of the squared distance."""
+
+    def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
+        super().to(candidates, prepared, out)
+        np.sqrt(np.maximum(out, 0, out=out), out=out)
+
+
+class Cosine(_Product):
+    """1 - a.b / (|a| |b|) = [-a/|a|, 1] . [b/|b|, 1]; a row of zeros is at distance 1 from all."""
+
+    _movable = False
+
+    def _left(self, X: Any) -> Any:
+        return _widen(_unit(X), 1.0, scale=-1.0)
+
+    def _right(self, X: Any) -> Any:
+        return _widen(_unit(X), 1.0)
+
+
+class Metric(Dissimilarity):
+    """Any metric name of scikit-learn's `pairwise_distances`."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
+        from sklearn.metrics import pairwise_distances
+
+        try:
+            out[:] = pairwise_distances(candidates, prepared, metric=self.name)
+        except TypeError as error:
+            raise DataError(f"the dissimilarity {self.name!r} can't be used on these rows: {error}") from None
+
+
+class Function(Dissimilarity):
+    """A callable on two chunks, two rows or two objects; numeric rows are tried as chunks first."""
+
+    takes_sparse = False
+
+    def __init__(self, function: Callable[[Any, Any], Any], *, takes_objects: bool = False):
+        self.function = function
+        self.takes_objects = takes_objects
+
+    def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
+        rows = prepared
+        if not self.takes_objects and self._is_chunkwise(candidates, rows):
+            out[:] = self.function(candidates, rows)
+        else:
+            for i, candidate in enumerate(candidates):
+                out[i] = [self.function(candidate, row) for row in rows]
+        bad = np.argwhere(~(out >= 0))
+        if len(bad):
+            i, j = bad[0]
+            raise DataError(f"the dissimilarity gave {out[i, j]} for a pair of rows; it must be a number from 0 up.")
+
+    def _is_chunkwise(self, candidates: Any, rows: Any) -> bool:
+        """Ask for a 2 x 3 matrix: a function on two rows can't answer with one."""
+        a, b = candidates[[0, -1]], rows[[0, -1, 0]]
+        try:
+            return np.shape(self.function(a, b)) == (2, 3)
+        except (TypeError, ValueError, IndexError):
+            return False
+
+
+NAMED: dict[str, Callable[[], Dissimilarity]] = {
+    "sqeuclidean": SquaredEuclidean,
+    "euclidean": Euclidean,
+    "l2": Euclidean,
+    "cosine": Cosine,
+}
+
+
+def metric_names() -> list[str]:
+    """Every name that `as_dissimilarity` knows."""
+    from sklearn.metrics.pairwise import _VALID_METRICS
+
+    needs_more = {"precomputed", "wminkowski", "mahalanobis", "seuclidean", "haversine", "nan_euclidean", "minkowski"}
+    return sorted({*NAMED, *_VALID_METRICS} - needs_more)
+
+
+METRIC = Where(
+    lambda value: isinstance(value, Dissimilarity) or (isinstance(value, str) and value in metric_names()),
+    'the name of a metric such as "sqeuclidean" or "cosine"',
+)
+
+
+def as_dissimilarity(spec: str | Callable[..., Any] | Dissimilarity, *, objects: bool = False) -> Dissimilarity:
+    """A name, a callable (on Python objects if `objects`) or a `Dissimilarity`."""
+    if isinstance(spec, Dissimilarity):
+        return spec
+    if callable(spec):
+        return Function(spec, takes_objects=objects)
+    if spec in NAMED:
+        return NAMED[spec]()
+    if spec in metric_names():
+        return Metric(spec)
+    raise ValueError(f"a dissimilarity is a callable or one of {', '.join(metric_names())}; got {spec!r}.")
+
+
+def _square_norms(X: Any) -> np.ndarray:
+    if is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def _unit(X: Any) -> Any:
+    norms = np.sqrt(_square_norms(X))
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0).astype(X.dtype)
+    if is_sparse(X):
+        return X.multiply(scale[:, None]).tocsr()
+    return X * scale[:, None]
+
+
+def _widen(X: Any, *columns: Any, scale: float = 1.0) -> Any:
+    """`scale * X` with further columns, each an array or a constant, in X's own dtype."""
+    if is_sparse(X):
+        from scipy import sparse
+
+        extra = [np.broadcast_to(np.asarray(column, X.dtype), X.shape[0])[:, None] for column in columns]
+        return sparse.hstack([X * X.dtype.type(scale), *map(sparse.csr_matrix, extra)], format="csr")
+    wide = np.empty((len(X), X.shape[1] + len(columns)), X.dtype)
+    np.multiply(X, X.dtype.type(scale), out=wide[:, : X.shape[1]])
+    for i, column in enumerate(columns):
+        wide[:, X.shape[1] + i] = column
+    return wide

@@ -1,0 +1,42 @@
+"""Random generators from a `random_state`, and their exact state in and out of a save file."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import StateError
+
+RandomState = int | np.integer | np.random.Generator | None
+
+_BIT_GENERATORS = {
+    cls.__name__: cls
+    for cls in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """A generator of our own: the caller's `Generator` is asked for a child, never advanced by our draws."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.spawn(1)[0]
+    return np.random.default_rng(random_state)
+
+
+def generator_state(rng: np.random.Generator) -> dict[str, Any]:
+    """The generator's state as plain data."""
+    return _plain(rng.bit_generator.state)
+
+
+def restore_generator(state: dict[str, Any]) -> np.random.Generator:
+    """The generator that `generator_state` described."""
+    try:
+        bits = _BIT_GENERATORS[state["bit_generator"]]()
+    except KeyError:
+        raise StateError(f"unknown random generator {state.get('bit_generator')!r} in the state file.") from None
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.integer) else value

@@ -1,0 +1,192 @@
+"""Exemplar objective F_C: how much nearer the rows are to chosen exemplars than to a phantom (gomes2010, eq. 3.6).
+
+    F(A) = sum_i w_i [ d(x0, x_i) - min over c in A + {x0} of d(c, x_i) ]
+
+over a validation sample x_1 .. x_W of the stream with weights that sum to 1. For every validation row the closest two
+of the chosen exemplars and the phantom x0 are remembered, and then one scan of a candidate's dissimilarities scores
+its joining and all its swaps: O(W) per candidate, where Appendix II of the paper needs O(K W). The scoring of
+all swaps in one scan is that of schubert2021 for k-medoids.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from modicum._jit import exemplar as jit
+from modicum.kernels import Dissimilarity
+from modicum.kernels.dissimilarity import TILE
+from modicum.parallel import run_tiles
+from modicum.reservoir import place
+from modicum.rows import DenseRows, Rows, n_rows, take
+from modicum.state import Part
+
+LEAST_BLOCK = 4 * TILE  # enough tiles to keep some threads busy
+BLOCK_VALUES = 2**21  # dissimilarities in a block of candidates: 8 MiB in float32, within a shared cache
+
+
+class ExemplarObjective(Part):
+    """F_C on a validation sample that may change, for exemplars that may change.
+
+    Slot 0 is the phantom, which never leaves; exemplar j has slot j + 1. `fixed` slots may not leave either.
+    `phantom` is a row, or a number: its constant dissimilarity to every row. `like` shows what rows are like.
+    """
+
+    def __init__(self, dissimilarity: Dissimilarity, phantom: Any, like: Any, n_exemplars: int, n_validation: int):
+        dtype = getattr(like, "dtype", np.float64)
+        self.dissimilarity = dissimilarity
+        self.phantom = phantom
+        self.rows = Rows.like(like, n_validation)
+        self.chosen = Rows.like(like, n_exemplars)
+        self.shares = np.empty(0)
+        self.fixed = np.zeros(n_exemplars + 1, bool)
+        self.fixed[0] = True
+        self.removal = np.full(n_exemplars + 1, np.inf)
+        self.to_slots = DenseRows(dtype, n_exemplars + 1, n_validation)  # (W, slots)
+        self.near = np.empty(0, dtype)
+        self.second = np.empty(0, dtype)
+        self.near_slot = np.empty(0, np.int32)
+        self.second_slot = np.empty(0, np.int32)
+
+    @property
+    def n_chosen(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def n_slots(self) -> int:
+        return self.n_chosen + 1
+
+    @property
+    def value(self) -> float:
+        """F_C of the chosen exemplars on the validation sample."""
+        return float(self.shares @ (self.to_slots.values[:, 0].astype(np.float64) - self.near))
+
+    @property
+    def phantom_loss(self) -> float:
+        """L({x0}), the loss with no exemplar at all: the largest value that F_C can take."""
+        return float(self.shares @ self.to_slots.values[:, 0].astype(np.float64))
+
+    # ---- the validation sample -------------------------------------------------------------------
+
+    def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray) -> None:
+        """Rows of X take places in the validation sample, whose weights are now `shares`."""
+        if n_rows(X):
+            self.rows.put(slots, X)
+            width = self.to_slots.values.shape[1]
+            to_slots = np.empty((n_rows(X), width), self.near.dtype)
+            to_slots[:, 0] = self.phantom_to(X)
+            to_slots[:, 1 : self.n_slots] = self.dissimilarity(self.chosen.values, X).T
+            self.to_slots.put(slots, to_slots)
+            for name in ("near", "second", "near_slot", "second_slot"):
+                column = getattr(self, name)
+                setattr(self, name, place(column, slots, np.zeros(len(slots), column.dtype)))
+            self._find_nearest(slots)
+        self.shares = shares
+        self._find_removal_losses()
+
+    def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:
+        """Drop all other rows from the validation sample."""
+        self.rows.keep(slots)
+        self.to_slots.keep(slots)
+        for name in ("near", "second", "near_slot", "second_slot"):
+            setattr(self, name, getattr(self, name)[slots])
+        self.shares = shares
+        self._find_removal_losses()
+
+    def move_phantom(self, phantom: Any) -> None:
+        """Put the phantom elsewhere."""
+        self.phantom = phantom
+        self.to_slots.values[:, 0] = self.phantom_to(self.rows.values)
+        self._find_nearest(np.arange(len(self.rows)))
+        self._find_removal_losses()
+
+    def phantom_to(self, X: Any) -> Any:
+        """Dissimilarity of the phantom to each row."""
+        return self.phantom if isinstance(self.phantom, float) else self.dissimilarity(self.phantom, X)[0]
+
+    # ---- candidates ------------------------------------------------------------------------------
+
+    def block_size(self) -> int:
+        """Candidates to look at together: their dissimilarities to all validation rows are held at once."""
+        return max(LEAST_BLOCK, BLOCK_VALUES // max(1, len(self.rows)) // TILE * TILE)
+
+    def prepare(self) -> Any:
+        """What comparisons need of the validation sample, to be used for many blocks while it does not change."""
+        return self.dissimilarity.prepare(self.rows.values)
+
+    def look(self, candidates: Any, prepared: Any = None) -> "ExemplarBlock":
+        """A block of candidates; their dissimilarities to the validation sample are computed when first asked for."""
+        return ExemplarBlock(self, candidates, self.prepare() if prepared is None else prepared)
+
+    def fill(self, slot: int, row: Any, d: np.ndarray, *, fixed: bool = False) -> None:
+        """A row with dissimilarities `d` takes `slot`: an old one, or the one after the last."""
+        self.chosen.put(np.array([slot - 1]), row)
+        self.fixed[slot] = fixed
+        found = (self.near, self.second, self.near_slot, self.second_slot)
+        jit.fill_slot(self.to_slots.values, self.n_slots, slot, d, *found)
+        self._find_removal_losses()
+
+    # ---- caches ----------------------------------------------------------------------------------
+
+    def _find_nearest(self, slots: np.ndarray) -> None:
+        found = (self.near, self.second, self.near_slot, self.second_slot)
+        jit.two_nearest(self.to_slots.values, self.n_slots, slots, *found)
+
+    def _find_removal_losses(self) -> None:
+        jit.removal_losses(self.shares, self.near, self.second, self.near_slot, self.removal)
+        self.removal[self.fixed] = np.inf
+        self.removal[self.n_slots :] = np.inf
+
+
+class ExemplarBlock:
+    """Candidates with their dissimilarities D (candidates x validation rows)."""
+
+    def __init__(self, objective: ExemplarObjective, candidates: Any, prepared: Any):
+        self.objective = objective
+        self.candidates = candidates
+        self.D = np.empty((n_rows(candidates), len(objective.rows)), objective.near.dtype)
+        self._prepared = prepared
+
+    def gains(self) -> np.ndarray:
+        F = self.objective
+        out = np.empty(len(self.D))
+        self._scan(lambda part: jit.add_gains(self.D[part], F.shares, F.near, out[part]))
+        return out
+
+    def gain(self, i: int) -> float:
+        out = np.empty(1)
+        jit.add_gains(self.D[i : i + 1], self.objective.shares, self.objective.near, out)
+        return float(out[0])
+
+    def swap_gains(self) -> tuple[np.ndarray, np.ndarray]:
+        gains, slots = np.empty(len(self.D)), np.empty(len(self.D), np.int64)
+        self._scan(lambda part: self._best_swaps(part, gains[part], slots[part]))
+        return gains, slots
+
+    def swap_gain(self, i: int) -> tuple[float, int]:
+        gains, slots = np.empty(1), np.empty(1, np.int64)
+        self._best_swaps(slice(i, i + 1), gains, slots)
+        return float(gains[0]), int(slots[0])
+
+    def add(self, i: int) -> int:
+        slot = self.objective.n_slots
+        self.swap(i, slot)
+        return slot
+
+    def swap(self, i: int, slot: int) -> None:
+        self.objective.fill(slot, take(self.candidates, slice(i, i + 1)), self.D[i])
+
+    def _scan(self, scan: Callable[[slice], None]) -> None:
+        """Scan all tiles; the first scan also computes each tile, so that it is read while in cache."""
+        prepared, self._prepared = self._prepared, None
+
+        def work(part: slice) -> None:
+            if prepared is not None:
+                self.objective.dissimilarity.to(take(self.candidates, part), prepared, self.D[part])
+            scan(part)
+
+        run_tiles(work, len(self.D), TILE)
+
+    def _best_swaps(self, part: slice, gains: np.ndarray, slots: np.ndarray) -> None:
+        F = self.objective
+        jit.best_swaps(self.D[part], F.shares, F.near, F.second, F.near_slot, F.removal, gains, slots)

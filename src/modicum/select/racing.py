@@ -1,0 +1,98 @@
+"""Racing: score swaps on growing pieces of the validation sample until the answer is clear.
+
+gomes2010, Appendix II (adaptive stopping rule): Hoeffding races of maron1994 with the correction of Corollary 1 for
+sampling without replacement. A candidate leaves the race when even the upper end of its best swap's confidence
+interval does not gain enough; the race ends when the lower end of one does, or when none is left. On the
+whole sample the interval has no width and the race decides as an exact comparison does.
+
+Departure: the paper puts one interval around the utility of each swap and one around the present utility, both as wide
+as the range of dissimilarities. Here the interval is around their difference, whose range over the validation
+sample is known: a row loses at most second - near and wins at most near.
+"""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from modicum._jit import exemplar as jit
+from modicum.budget import hoeffding_error
+from modicum.kernels.dissimilarity import TILE
+from modicum.parallel import run_tiles
+from modicum.rows import n_rows, take
+from modicum.select.objectives.exemplar import ExemplarObjective
+
+FIRST_PIECE = 1 / 16  # then doubled: at most 5 looks at a candidate, and a loser costs a sixteenth
+
+
+class Race:
+    """Candidates racing for a place among the exemplars of an objective."""
+
+    def __init__(self, objective: ExemplarObjective, candidates: Any, delta: float, rng: np.random.Generator):
+        W = len(objective.rows)
+        self.objective = objective
+        self.candidates = candidates
+        self.alive = np.arange(n_rows(candidates))
+        self.order = rng.permutation(W)  # validation rows in the order in which they are used
+        ends = [math.ceil(W * FIRST_PIECE * 2**step) for step in range(round(-math.log2(FIRST_PIECE)) + 1)]
+        self.pieces = [slice(a, b) for a, b in pairwise([0, *ends]) if b > a]
+        self.D = np.empty((n_rows(candidates), W), objective.near.dtype)  # columns in that order
+        self.known = np.zeros(n_rows(candidates), int)  # pieces paid for
+        # one statement per swap and piece: all of them hold together with probability 1 - delta
+        self.delta = delta / (n_rows(candidates) * max(1, objective.n_chosen) * len(self.pieces))
+        self.n_evaluations = 0
+
+    def run(self, most: int | None, min_gain: float) -> list[tuple[int, int]]:
+        """Swap in up to `most` winners (None: as many as pay); returns (candidate, slot) pairs."""
+        swapped: list[tuple[int, int]] = []
+        d = np.empty(len(self.order), self.D.dtype)
+        while len(self.alive) and len(swapped) != most:
+            winner = self._heat(min_gain)
+            if winner is None:
+                break
+            i, slot = winner
+            for number in range(len(self.pieces)):
+                self._pay(np.array([i]), number)
+            d[self.order] = self.D[i]
+            self.objective.fill(slot, take(self.candidates, slice(i, i + 1)), d)
+            self.alive = self.alive[self.alive != i]
+            swapped.append(winner)
+        return swapped
+
+    def _heat(self, min_gain: float) -> tuple[int, int] | None:
+        """One race for one place."""
+        F, W = self.objective, len(self.order)
+        shares, near, second = F.shares[self.order], F.near[self.order], F.second[self.order]
+        near_slot = F.near_slot[self.order]
+        width = W * float((shares * near).max() + (shares * (second - near)).max())
+        gains, left = np.zeros(len(self.D)), np.zeros((len(self.D), F.n_slots))
+        removal = np.where(F.fixed[: F.n_slots], np.inf, 0.0)
+        for number, piece in enumerate(self.pieces):
+            self._pay(self.alive, number)
+            found = (shares[piece], near[piece], second[piece], near_slot[piece])
+            removal += np.bincount(found[3], found[0] * (found[2] - found[1]), F.n_slots)
+            jit.swap_scans(self.D[:, piece], self.alive, *found, gains, left)
+            cost = removal + left[self.alive]
+            slots = cost.argmin(axis=1)
+            estimate = (gains[self.alive] - cost[np.arange(len(slots)), slots]) * (W / piece.stop)
+            error = hoeffding_error(piece.stop, width, self.delta, population=W)
+            best = int(estimate.argmax())
+            if estimate[best] - error > min_gain:
+                return int(self.alive[best]), int(slots[best])
+            self.alive = self.alive[estimate + error > min_gain]
+            if not len(self.alive):
+                break
+        return None
+
+    def _pay(self, racers: np.ndarray, number: int) -> None:
+        """Evaluate a piece of the validation sample for the racers that have not seen it."""
+        racers, piece = racers[self.known[racers] <= number], self.pieces[number]
+        if len(racers):
+            F = self.objective
+            prepared = F.dissimilarity.prepare(take(F.rows.values, self.order[piece]))
+            D = np.empty((len(racers), piece.stop - piece.start), self.D.dtype)
+            run_tiles(lambda t: F.dissimilarity.to(take(self.candidates, racers[t]), prepared, D[t]), len(D), TILE)
+            self.D[racers, piece] = D
+            self.known[racers] = number + 1
+            self.n_evaluations += D.size

@@ -1,0 +1,320 @@
+"""One learner, one file: exact state in a safetensors container, written so that a crash never leaves half of it.
+
+The file's text header holds JSON (class, package version, parameters, attributes, random state) and a digest
+of everything; the arrays follow. Attributes may be scalars, strings, arrays, sparse matrices, generators,
+lists, tuples, dicts and `Part`s (pieces of state that several learners share). Classes are looked up among those the
+package itself defines, so loading never imports or runs what a file asks for.
+"""
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from modicum._version import __version__
+from modicum.exceptions import StateError
+from modicum.rng import generator_state, restore_generator
+
+FORMAT = 1  # raised when a file written today can't be read by yesterday's code
+_KEY = "modicum"
+
+Arrays = dict[str, np.ndarray]
+
+
+class Part:
+    """A piece of learner state. Every subclass is known by its name to `load`."""
+
+    _known: ClassVar[dict[str, type["Part"]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        Part._known[cls.__name__] = cls
+
+    def _fields(self) -> dict[str, Any]:
+        """What is saved; by default every attribute."""
+        return vars(self)
+
+
+# ---- values to JSON and arrays, and back ---------------------------------------------------------
+
+
+def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
+    """`value` as JSON; arrays go into `arrays` under a path, the JSON says which."""
+    if isinstance(value, np.ndarray):
+        return _pack_array(value, arrays, path)
+    if isinstance(value, np.generic):
+        return {"$": "scalar", "dtype": value.dtype.str, "value": value.item()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.random.Generator):
+        return {"$": "generator", "state": generator_state(value)}
+    if isinstance(value, Part):
+        return {"$": "part", "class": type(value).__name__, "fields": _pack_dict(value._fields(), arrays, path)}
+    if isinstance(value, dict):
+        return {"$": "dict", "items": _pack_dict(value, arrays, path)}
+    if isinstance(value, list | tuple):
+        items = [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
+        return items if isinstance(value, list) else {"$": "tuple", "items": items}
+    if hasattr(value, "tocsr"):
+        csr = value.tocsr()
+        parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
+        return {"$": "csr", "shape": list(csr.shape), "parts": _pack_dict(parts, arrays, path)}
+    if callable(value):
+        return {"$": "callable", "name": getattr(value, "__name__", type(value).__name__)}
+    raise StateError(
+        f"{path or 'the value'} holds a {type(value).__name__}, which a state file can't carry. "
+        "Keep strings, numbers, arrays, lists, tuples or dicts of them."
+    )
+
+
+def _pack_array(value: np.ndarray, arrays: Arrays, path: str) -> Any:
+    if value.dtype.kind in "OU":
+        return {"$": "list", "dtype": value.dtype.str, "items": pack(value.tolist(), arrays, path)}
+    arrays[path] = np.ascontiguousarray(value)
+    return {"$": "array", "path": path}
+
+
+def _pack_dict(value: dict[str, Any], arrays: Arrays, path: str) -> dict[str, Any]:
+    bad = [key for key in value if not isinstance(key, str)]
+    if bad:
+        raise StateError(f"{path or 'the value'} holds a dict with the key {bad[0]!r}; a state file takes string keys.")
+    return {key: pack(item, arrays, f"{path}/{key}") for key, item in value.items()}
+
+
+def unpack(value: Any, arrays: Arrays) -> Any:
+    """What `pack` was given."""
+    if isinstance(value, list):
+        return [unpack(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return _UNPACK[value["$"]](value, arrays)
+
+
+def _unpack_part(value: dict[str, Any], arrays: Arrays) -> Part:
+    part = object.__new__(Part._known[value["class"]])
+    vars(part).update({key: unpack(item, arrays) for key, item in value["fields"].items()})
+    return part
+
+
+def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
+    from scipy import sparse
+
+    parts = {key: unpack(item, arrays) for key, item in value["parts"].items()}
+    return sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
+
+
+def _unpack_list(value: dict[str, Any], arrays: Arrays) -> np.ndarray:
+    items = unpack(value["items"], arrays)
+    out = np.empty(len(items), dtype=value["dtype"])
+    out[:] = items
+    return out
+
+
+_UNPACK: dict[str, Any] = {
+    "array": lambda value, arrays: arrays[value["path"]],
+    "scalar": lambda value, arrays: np.dtype(value["dtype"]).type(value["value"]),
+    "list": _unpack_list,
+    "generator": lambda value, arrays: restore_generator(value["state"]),
+    "part": _unpack_part,
+    "dict": lambda value, arrays: {key: unpack(item, arrays) for key, item in value["items"].items()},
+    "tuple": lambda value, arrays: tuple(unpack(item, arrays) for item in value["items"]),
+    "csr": _unpack_csr,
+    "callable": lambda value, arrays: Missing(value["name"]),
+}
+
+
+class Missing:
+    """Stands for a function the file can only name; `load` must be given the real one."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+def held_bytes(value: Any) -> int:
+    """Bytes of all arrays and objects below `value`: what a learner holds between calls."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, Part):
+        own = getattr(value, "nbytes", None)
+        return held_bytes(vars(value)) if own is None else own
+    if isinstance(value, dict):
+        return sum(held_bytes(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return sum(held_bytes(item) for item in value)
+    return 8 if isinstance(value, int | float | np.generic) else 0
+
+
+# ---- bytes and files -----------------------------------------------------------------------------
+
+
+def to_bytes(content: dict[str, Any]) -> bytes:
+    """A plain dict of packable values as one safetensors blob with a digest."""
+    from safetensors.numpy import save
+
+    arrays: Arrays = {}
+    header = {"format": FORMAT, "version": __version__, "content": _pack_dict(content, arrays, "")}
+    text = json.dumps(header)
+    return save(arrays, metadata={_KEY: text, "digest": _digest(text, arrays)})
+
+
+def from_bytes(blob: bytes, source: str = "these bytes") -> dict[str, Any]:
+    """What `to_bytes` was given; a `StateError` for anything else."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    metadata = _metadata(blob, source)
+    try:
+        arrays = load(blob)
+    except (SafetensorError, ValueError) as error:
+        raise StateError(f"{source} is truncated or damaged ({error}).") from None
+    text = metadata[_KEY]
+    if metadata.get("digest") != _digest(text, arrays):
+        raise StateError(f"{source} is damaged: its contents do not match its digest. Restore it from a copy.")
+    header = json.loads(text)
+    if header["format"] > FORMAT:
+        raise StateError(
+            f"{source} was written by modicum {header['version']} in a newer format ({header['format']}; "
+            f"this is modicum {__version__}, which reads up to {FORMAT}). Upgrade with: pip install -U modicum"
+        )
+    return {key: unpack(value, arrays) for key, value in header["content"].items()}
+
+
+def _metadata(blob: bytes, source: str) -> dict[str, str]:
+    length = int.from_bytes(blob[:8], "little")
+    if len(blob) < 8 or length > len(blob) - 8:
+        raise StateError(f"{source} is truncated, or not a modicum state file.")
+    try:
+        metadata = json.loads(blob[8 : 8 + length]).get("__metadata__", {})
+    except (ValueError, AttributeError):
+        raise StateError(f"{source} is not a modicum state file (no readable header).") from None
+    if not isinstance(metadata, dict) or _KEY not in metadata:
+        raise StateError(f"{source} is a safetensors file, but not one that modicum wrote.")
+    return metadata
+
+
+def _digest(text: str, arrays: Arrays) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(memoryview(arrays[name]).cast("B") if arrays[name].size else b"")
+    return digest.hexdigest()
+
+
+def write_atomically(path: str | os.PathLike[str], blob: bytes) -> None:
+    """Write beside `path`, flush to disk, rename over it: readers see the old file or the new one, whole."""
+    path = Path(path)
+    temporary = path.with_name(_temporary_name(path, str(os.getpid())))
+    try:
+        with open(temporary, "wb") as file:
+            file.write(blob)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _temporary_name(path: Path, writer: str) -> str:
+    return f".{path.name}.{writer}.tmp"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself last through a power cut, where the system lets folders be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a state file."""
+    path = Path(path)
+    try:
+        blob = path.read_bytes()
+    except FileNotFoundError:
+        raise StateError(f"{path} does not exist.") from None
+    except IsADirectoryError:
+        raise StateError(f"{path} is a folder, not a state file.") from None
+    return from_bytes(blob, str(path))
+
+
+# ---- checkpoints ---------------------------------------------------------------------------------
+
+
+class Checkpoint:
+    """A learner and its place in the stream, in one file, rewritten every so many seconds.
+
+    `run` is plain data that tells which run the file belongs to; resuming another one is refused.
+    The file is an ordinary state file too: `modicum.load` reads the learner in it.
+
+    Examples
+    --------
+    >>> import modicum, numpy as np, tempfile
+    >>> place = Checkpoint(tempfile.mkdtemp() + "/state.mcm", every=30, run={"source": "rows.npy"})
+    >>> place.resume() is None  # nothing there yet
+    True
+    >>> place.write(modicum.Reservoir(10).partial_fit(np.ones((5, 2))), position=5)
+    >>> learner, position, finished = place.resume()
+    >>> learner.n_seen_, position, finished
+    (5, 5, False)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, every: float, run: dict[str, Any]):
+        self.path = Path(path)
+        self.every = every
+        self.run = run
+        self._written = time.monotonic()
+
+    def resume(self, **given: Any) -> tuple[Any, int, bool] | None:
+        """(learner, position, finished) of an earlier start of this run; None when there was none."""
+        from modicum.base import from_content
+
+        if not self.path.exists():
+            return None
+        content = read(self.path)
+        place = content.get("checkpoint")
+        if place is None:
+            raise StateError(f"{self.path} is a saved learner, not a checkpoint. Choose another --checkpoint file.")
+        for key, value in self.run.items():
+            if place["run"].get(key) != value:
+                raise StateError(
+                    f"{self.path} belongs to another run ({key} was {place['run'].get(key)!r}, now {value!r}). "
+                    "Delete it to start anew, or choose another file."
+                )
+        return from_content(content, str(self.path), **given), place["position"], place["finished"]
+
+    def write_if_due(self, learner: Any, position: int) -> None:
+        if time.monotonic() - self._written >= self.every:
+            self.write(learner, position)
+
+    def write(self, learner: Any, position: int, *, finished: bool = False) -> None:
+        for leftover in self.path.parent.glob(_temporary_name(self.path, "*")):
+            leftover.unlink(missing_ok=True)  # of a run killed in mid-write
+        place = {"position": position, "finished": finished, "run": self.run}
+        write_atomically(self.path, to_bytes(learner._content() | {"checkpoint": place}))
+        self._written = time.monotonic()
+
+
+def parse_seconds(text: str) -> float:
+    """Seconds in "30s", "0.5s", "5m", "1h" or "45".
+
+    >>> parse_seconds("5m"), parse_seconds("0.5s")
+    (300.0, 0.5)
+    """
+    number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "s")
+    try:
+        seconds = float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"a time is a number and a unit, such as 30s, 0.5s or 5m; got {text!r}.")
+    return seconds
