@@ -10,7 +10,7 @@ class History(Part):
 
     def __init__(self, *columns: str, limit: int = 512):
         self.columns = list(columns)
-        self.table = np.empty((limit, len(columns)))
+        self.table = np.zeros((limit, len(columns)))
         self.count = 0
 
     def record(self, *values: float) -> None:

@@ -39,7 +39,7 @@ class Int:
 class Number:
     """A finite number from `low` to `high`; `open_ends` leaves both ends out."""
 
-    low: float = -np.inf
+    low: float
     high: float = np.inf
     open_ends: bool = False
 
@@ -51,9 +51,7 @@ class Number:
 
     def __str__(self) -> str:
         if self.high == np.inf:
-            return (
-                "a number" if self.low == -np.inf else f"a number {'above' if self.open_ends else 'from'} {self.low:g}"
-            )
+            return f"a number {'above' if self.open_ends else 'from'} {self.low:g}"
         return f"a number {'strictly ' if self.open_ends else ''}between {self.low:g} and {self.high:g}"
 
 

@@ -1,10 +1,9 @@
 """Uniform and weighted samples of a stream in a fixed number of rows.
 
-efraimidis2006 (exponential keys), cohen2007 (bottom-k samples, their threshold and their weights), li1994 (skipping,
-Algorithm L). Every row has a key drawn from the exponential law with its weight as rate; the `size` smallest keys are kept,
-and the next smallest is remembered as the threshold. Then two samples merge exactly (keep the smallest keys of both),
-and row i, kept when its key is below the threshold t, stands for w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the
-stream's weight.
+efraimidis2006 (exponential keys), cohen2007 (bottom-k samples, their threshold and their weights). Every row has a key
+drawn from the exponential law with its weight as rate; the `size` smallest keys are kept, and the next smallest is
+remembered as the threshold. Then two samples merge exactly (keep the smallest keys of both), and row i, kept when its
+key is below the threshold t, stands for w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight.
 """
 
 from typing import Any

@@ -159,7 +159,8 @@ def to_bytes(content: dict[str, Any]) -> bytes:
     arrays: Arrays = {}
     header = {"format": FORMAT, "version": __version__, "content": _pack_dict(content, arrays, "")}
     text = json.dumps(header)
-    return save(arrays, metadata={_KEY: text, "digest": _digest(text, arrays)})
+    # one entry: the order of several is not fixed, and equal states should be equal bytes
+    return save(arrays, metadata={_KEY: f"{_digest(text, arrays)} {text}"})
 
 
 def from_bytes(blob: bytes, source: str = "these bytes") -> dict[str, Any]:
@@ -167,13 +168,12 @@ def from_bytes(blob: bytes, source: str = "these bytes") -> dict[str, Any]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    metadata = _metadata(blob, source)
+    digest, _, text = _entry(blob, source).partition(" ")
     try:
         arrays = load(blob)
     except (SafetensorError, ValueError) as error:
         raise StateError(f"{source} is truncated or damaged ({error}).") from None
-    text = metadata[_KEY]
-    if metadata.get("digest") != _digest(text, arrays):
+    if digest != _digest(text, arrays):
         raise StateError(f"{source} is damaged: its contents do not match its digest. Restore it from a copy.")
     header = json.loads(text)
     if header["format"] > FORMAT:
@@ -184,7 +184,8 @@ def from_bytes(blob: bytes, source: str = "these bytes") -> dict[str, Any]:
     return {key: unpack(value, arrays) for key, value in header["content"].items()}
 
 
-def _metadata(blob: bytes, source: str) -> dict[str, str]:
+def _entry(blob: bytes, source: str) -> str:
+    """Our entry in the header of a safetensors file."""
     length = int.from_bytes(blob[:8], "little")
     if len(blob) < 8 or length > len(blob) - 8:
         raise StateError(f"{source} is truncated, or not a modicum state file.")
@@ -194,7 +195,7 @@ def _metadata(blob: bytes, source: str) -> dict[str, str]:
         raise StateError(f"{source} is not a modicum state file (no readable header).") from None
     if not isinstance(metadata, dict) or _KEY not in metadata:
         raise StateError(f"{source} is a safetensors file, but not one that modicum wrote.")
-    return metadata
+    return metadata[_KEY]
 
 
 def _digest(text: str, arrays: Arrays) -> str:

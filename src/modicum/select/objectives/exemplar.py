@@ -73,7 +73,7 @@ class ExemplarObjective(Part):
         if n_rows(X):
             self.rows.put(slots, X)
             width = self.to_slots.values.shape[1]
-            to_slots = np.empty((n_rows(X), width), self.near.dtype)
+            to_slots = np.zeros((n_rows(X), width), self.near.dtype)  # zeros: equal states are equal bytes
             to_slots[:, 0] = self.phantom_to(X)
             to_slots[:, 1 : self.n_slots] = self.dissimilarity(self.chosen.values, X).T
             self.to_slots.put(slots, to_slots)

@@ -1,0 +1,36 @@
+"""Budget: what is held stays within it, however long the stream."""
+
+from modicum.base import Learner
+from modicum.checks.common import assert_within_budget, fresh, rows, targets
+
+
+def state_stays_within_the_budget(learner: Learner) -> None:
+    model = fresh(learner)
+    for seed in range(8):
+        X = rows(250, seed=seed)
+        assert_within_budget(model.partial_fit(X, targets(learner, X)))
+
+
+def state_is_flat_over_a_long_stream(learner: Learner) -> None:
+    model = fresh(learner)
+    held = []
+    for seed in range(40):
+        X = rows(500, seed=seed)
+        model.partial_fit(X, targets(learner, X))
+        held.append(model.nbytes_)
+    assert held[-1] <= 1.02 * held[19] + 256, f"held {held[19]} bytes after 10,000 rows and {held[-1]} after 20,000"
+
+
+def saved_file_is_not_larger_than_what_is_held(learner: Learner) -> None:
+    X = rows(500)
+    model = fresh(learner).partial_fit(X, targets(learner, X))
+    overhead = 16_384  # header and names
+    size = len(model.to_bytes())
+    assert size <= model.nbytes_ + overhead, f"{size} bytes saved, {model.nbytes_} said to be held"
+
+
+CHECKS = [
+    state_stays_within_the_budget,
+    state_is_flat_over_a_long_stream,
+    saved_file_is_not_larger_than_what_is_held,
+]

@@ -1,0 +1,99 @@
+"""Input: it is checked before the state is touched, never written to, never kept."""
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from modicum.base import Learner
+from modicum.checks.common import error_of, fresh, learned, outputs, rows, targets, when
+
+
+def input_is_not_written_to(learner: Learner) -> None:
+    X = rows()
+    before = X.copy()
+    X.setflags(write=False)
+    model = learned(learner, X)
+    outputs(model, X)
+    assert np.array_equal(X, before), "the rows were changed"
+
+
+def input_is_not_kept(learner: Learner) -> None:
+    X = rows()
+    model = fresh(learner).partial_fit(X, targets(learner, X))
+    before = model.to_bytes()
+    X[:] = 99.0
+    assert model.to_bytes() == before, "changing the caller's array changed the learner: it keeps a view"
+
+
+def float32_stays_float32(learner: Learner) -> None:
+    X = rows(dtype=np.float32)
+    model = learned(learner, X)
+    if hasattr(model, "transform"):
+        assert model.transform(X).dtype == np.float32, "float32 rows were transformed to another dtype"
+
+
+def bad_rows_are_named_and_leave_no_trace(learner: Learner) -> None:
+    X = rows()
+    model = learned(learner, X)
+    before = model.to_bytes()
+    y = targets(learner, X[:10])
+    for value, word in ((np.nan, "nan"), (np.inf, "inf")):
+        bad = X[:10].copy()
+        bad[7, 2] = value
+        message = error_of(lambda bad=bad: model.partial_fit(bad, y))
+        for part in (word, "7", "2"):
+            assert part in message.lower(), f"the error for {value} does not say {part!r}: {message}"
+    message = error_of(lambda: model.partial_fit(X[:10, :3], y))
+    assert "3" in message, f"the width error does not name both widths: {message}"
+    assert "4" in message, f"the width error does not name both widths: {message}"
+    assert model.to_bytes() == before, "a refused chunk left a trace"
+    model.partial_fit(X[:10], y)
+
+
+@when(lambda traits: traits.weights)
+def bad_weights_are_named(learner: Learner) -> None:
+    X = rows(20)
+    model = learned(learner, rows())
+    weight = np.ones(20)
+    weight[5] = -1
+    message = error_of(lambda: model.partial_fit(X, targets(learner, X), weight))
+    assert "5" in message, f"the error does not name the row: {message}"
+    assert "-1" in message, f"the error does not name the value: {message}"
+
+
+def nothing_learned_nothing_told(learner: Learner) -> None:
+    model = fresh(learner)
+    for name in ("predict", "transform", "score_samples"):
+        if hasattr(model, name):
+            try:
+                getattr(model, name)(rows(3))
+            except NotFittedError:
+                continue
+            raise AssertionError(f"{name} before any data must raise NotFittedError")
+
+
+@when(lambda traits: traits.sparse)
+def sparse_rows_teach_the_same(learner: Learner) -> None:
+    from scipy import sparse
+
+    X = rows(80)
+    X[np.abs(X) < 1] = 0
+    dense, thin = learned(learner, X), fresh(learner)
+    y = targets(learner, X)
+    for start in range(0, len(X), 100):
+        part = slice(start, start + 100)
+        thin.partial_fit(sparse.csr_matrix(X[part]), None if y is None else y[part])
+    assert dense.n_seen_ == thin.n_seen_
+    if hasattr(dense, "predict"):
+        agree = np.mean(dense.predict(X) == thin.predict(sparse.csr_matrix(X)))
+        assert agree > 0.9, f"dense and sparse predictions agree on {agree:.0%} of rows only"
+
+
+CHECKS = [
+    input_is_not_written_to,
+    input_is_not_kept,
+    float32_stays_float32,
+    bad_rows_are_named_and_leave_no_trace,
+    bad_weights_are_named,
+    nothing_learned_nothing_told,
+    sparse_rows_teach_the_same,
+]

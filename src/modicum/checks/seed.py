@@ -1,0 +1,19 @@
+"""Seed: the same int, the same bytes; nobody else's random numbers are used."""
+
+import numpy as np
+
+from modicum.base import Learner
+from modicum.checks.common import learned, rows
+
+
+def same_seed_same_bytes(learner: Learner) -> None:
+    assert learned(learner, rows()).to_bytes() == learned(learner, rows()).to_bytes(), "two runs differ"
+
+
+def global_random_state_is_left_alone(learner: Learner) -> None:
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    learned(learner, rows())
+    assert np.array_equal(before, np.random.get_state()[1]), "the global random state was used"  # noqa: NPY002
+
+
+CHECKS = [same_seed_same_bytes, global_random_state_is_left_alone]

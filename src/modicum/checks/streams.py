@@ -1,0 +1,75 @@
+"""Stream: any split into chunks will do, and looking teaches nothing."""
+
+import numpy as np
+
+from modicum.base import Learner
+from modicum.checks.common import assert_same, fresh, learned, outputs, rows, targets, when
+
+
+def rows_are_counted(learner: Learner) -> None:
+    model = learned(learner, rows(230), chunk=70)
+    assert model.n_seen_ == 230, f"n_seen_ is {model.n_seen_} after 230 rows"
+    assert 0 < model.n_retained_ <= 2 * 230, f"n_retained_ is {model.n_retained_}"
+
+
+def single_rows_are_accepted(learner: Learner) -> None:
+    X = rows(60)
+    model = learned(learner, X, chunk=1)
+    assert model.n_seen_ == 60
+    outputs(model, X)
+
+
+@when(lambda traits: traits.chunk_exact)
+def any_split_gives_the_same(learner: Learner) -> None:
+    X = rows(300)
+    whole = outputs(learned(learner, X, chunk=300), X)
+    for chunk in (1, 37):
+        assert_same(outputs(learned(learner, X, chunk=chunk), X), whole, f"chunks of {chunk} against one")
+
+
+def empty_chunk_changes_nothing(learner: Learner) -> None:
+    X = rows()
+    model = learned(learner, X)
+    before = model.to_bytes()
+    y = targets(learner, X[:0])
+    model.partial_fit(X[:0], y)
+    assert model.to_bytes() == before, "an empty chunk changed the state"
+    assert not fresh(learner).partial_fit(X[:0], y)._is_fitted(), "an empty chunk made a fresh learner fitted"
+
+
+def predicting_teaches_nothing(learner: Learner) -> None:
+    X = rows()
+    model = learned(learner, X)
+    before = model.to_bytes()
+    outputs(model, rows(50, seed=1))
+    assert model.to_bytes() == before, "predict, transform or a learned value changed the state"
+
+
+def fit_forgets(learner: Learner) -> None:
+    X, other = rows(), rows(seed=1) + 3
+    y = targets(learner, X)
+    once = fresh(learner).fit(X, y)
+    again = fresh(learner).fit(other, targets(learner, other)).fit(X, y)
+    assert again.n_seen_ == len(X), "fit did not forget"
+    assert_same(outputs(again, X), outputs(once, X), "fit after another fit")
+
+
+def a_generator_of_chunks_is_enough(learner: Learner) -> None:
+    X = rows()
+    y = targets(learner, X)
+    parts = [slice(start, start + 150) for start in range(0, len(X), 150)]
+    chunks = (X[part] if y is None else (X[part], y[part]) for part in parts)
+    model = fresh(learner).fit(chunks)
+    assert model.n_seen_ == len(X)
+    assert np.isfinite(model.nbytes_)
+
+
+CHECKS = [
+    rows_are_counted,
+    single_rows_are_accepted,
+    any_split_gives_the_same,
+    empty_chunk_changes_nothing,
+    predicting_teaches_nothing,
+    fit_forgets,
+    a_generator_of_chunks_is_enough,
+]

@@ -1,0 +1,34 @@
+"""Weights: 2 is twice, 0 is absent."""
+
+import numpy as np
+
+from modicum.base import Learner
+from modicum.checks.common import assert_same, fresh, learned, outputs, rows, targets, when
+
+
+@when(lambda traits: traits.weights)
+def weight_one_is_no_weight(learner: Learner) -> None:
+    X = rows(60)
+    plain, weighted = learned(learner, X), learned(learner, X, sample_weight=np.ones(len(X)))
+    assert_same(outputs(weighted, X), outputs(plain, X), "weights of 1")
+
+
+@when(lambda traits: traits.weights)
+def weight_zero_is_absent(learner: Learner) -> None:
+    X, noise = rows(60), rows(20, seed=1) * 50
+    y = targets(learner, np.concatenate([X, noise]))
+    plain = fresh(learner).partial_fit(X, None if y is None else y[:60])
+    weight = np.concatenate([np.ones(60), np.zeros(20)])
+    with_noise = fresh(learner).partial_fit(np.concatenate([X, noise]), y, weight)
+    assert_same(outputs(with_noise, X), outputs(plain, X), "rows of weight 0")
+
+
+@when(lambda traits: traits.weights)
+def all_weights_twice_changes_no_prediction(learner: Learner) -> None:
+    X = rows(60)
+    once, twice = learned(learner, X), learned(learner, X, sample_weight=np.full(len(X), 2.0))
+    if hasattr(once, "predict"):
+        assert_same(twice.predict(X), once.predict(X), "predictions with all weights doubled")
+
+
+CHECKS = [weight_one_is_no_weight, weight_zero_is_absent, all_weights_twice_changes_no_prediction]
