@@ -63,7 +63,7 @@ class Learner(BaseEstimator):
         sample_weight : non-negative weights; a weight of 2 counts as the row given twice
         row_ids : ints that name the rows; by default their position in the stream
         """
-        check_params(self, self.get_params(deep=False), self._constraints)
+        self._check_params()
         if n_rows(X) == 0:
             return self
         X = self._check_rows(X, reset=not self._is_fitted())
@@ -94,6 +94,7 @@ class Learner(BaseEstimator):
 
     def learn(self, chunks: Stream, on_chunk: Callable[[Self], object] | None = None) -> Self:
         """Learn all chunks of a stream on top of what is known; `on_chunk(self)` is called after each."""
+        self._column_names = chunks.columns
         for chunk in chunks:
             self.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
             if on_chunk is not None:
@@ -138,6 +139,21 @@ class Learner(BaseEstimator):
         params = self.get_params(deep=False)
         for name in [name for name in vars(self) if name not in params]:
             delattr(self, name)
+
+    # ---- asking ----------------------------------------------------------------------------------
+
+    def table(self, X: Any) -> dict[str, np.ndarray]:
+        """What is predicted for each row, as columns by name."""
+        if not hasattr(self, "predict"):
+            raise ValueError(f"{type(self).__name__} has nothing to predict.")
+        return {"prediction": self.predict(X)}
+
+    @property
+    def column_names_(self) -> list[str] | None:
+        """Names of the columns learned from, where they are known."""
+        self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
+        return getattr(self, "_column_names", None) if names is None else list(names)
 
     # ---- what is held ----------------------------------------------------------------------------
 
@@ -185,6 +201,9 @@ class Learner(BaseEstimator):
         return state.from_bytes(state.to_bytes({"state": self._state()}))["state"]
 
     # ---- checks ----------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        check_params(self, self.get_params(deep=False), self._constraints)
 
     def _is_fitted(self) -> bool:
         return "n_seen_" in vars(self)

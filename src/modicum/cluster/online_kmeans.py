@@ -14,9 +14,9 @@ from modicum.params import RANDOM_STATE, Int
 class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
     """k means that follow a stream: each row pulls its nearest mean a little towards itself.
 
-    The first `n_clusters` different rows are the first centers; after that, a row of weight w moves its nearest center by
-    w / (weight of the center so far). The simplest bounded-memory clustering there is, and a yardstick for the others:
-    centers that start badly stay bad, so prefer `ExemplarClustering`.
+    The first `n_clusters` different rows are the first centers; after that, a row of weight w moves its nearest center
+    by w / (weight of the center so far). The simplest bounded-memory clustering there is, and a yardstick for the
+    others: centers that start badly stay bad, so prefer `ExemplarClustering`.
 
     Cost: O(k d) time per row, O(k d) memory.
 

@@ -1,0 +1,5 @@
+"""`python -m modicum` is `modicum`."""
+
+from modicum.cli import main
+
+main()

@@ -1,0 +1,33 @@
+"""All commands."""
+
+from typing import Annotated
+
+import typer
+
+import modicum
+from modicum.cli import demo, fit, merge, papers, predict, select, show
+
+app = typer.Typer(
+    name="modicum",
+    help="Learn from more data than you can keep.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        print(modicum.__version__)
+        raise typer.Exit
+
+
+app.command("select")(select.command)
+app.add_typer(fit.app, name="fit")
+app.command("predict")(predict.command)
+app.command("merge")(merge.command)
+app.command("show")(show.command)
+app.command("papers")(papers.command)
+app.command("demo")(demo.command)

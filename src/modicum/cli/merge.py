@@ -1,0 +1,23 @@
+"""`modicum merge A B -o C`: one learner from several that saw different parts of the data."""
+
+from typing import Annotated
+
+import typer
+
+from modicum.base import load
+from modicum.cli import options as o
+from modicum.cli.progress import say
+
+
+def command(
+    states: Annotated[list[o.Path], typer.Argument(help="State files, two or more.", show_default=False)],
+    output: Annotated[o.Path, typer.Option("-o", "--output", help="State file to write.", show_default=False)],
+) -> None:
+    """Merge saved learners into one; the files are left as they are."""
+    if len(states) < 2:
+        raise ValueError("merge needs two or more state files.")
+    learner = load(states[0])
+    for path in states[1:]:
+        learner.merge(load(path))
+    learner.save(output)
+    say(f"{len(states)} learners of {learner.n_seen_:,} rows together; state in {output}")

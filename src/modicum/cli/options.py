@@ -1,0 +1,113 @@
+"""Command line options from a learner's constructor: names and defaults from its signature, help from its docstring.
+
+A new learner needs no code here: whatever its constructor takes becomes an option.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from modicum.base import Learner
+from modicum.params import ROWS
+from modicum.stream import stream
+
+SHORT = {"n_exemplars": "-k", "n_clusters": "-k"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+Source = Annotated[str, typer.Argument(help="A file, folder, glob or - for standard input.", show_default=False)]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write; the ending tells the format.")]
+Columns = Annotated[str | None, typer.Option(help="Columns to learn from, such as a,b,c. Default: all numeric ones.")]
+Target = Annotated[str | None, typer.Option(help="Column with the targets.")]
+Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows.")]
+ChunkSize = Annotated[int | None, typer.Option(help="Rows per chunk. Default: about 8 MiB of them.")]
+Passes = Annotated[int, typer.Option(help="How often to go through the source.")]
+ShuffleBuffer = Annotated[int, typer.Option(help="Shuffle rows within a buffer of so many.")]
+CheckpointPath = Annotated[Path | None, typer.Option("--checkpoint", help="File to save progress to and resume from.")]
+Every = Annotated[str, typer.Option(help="How often to save the checkpoint: 30s, 0.5s, 5m.")]
+Report = Annotated[Path | None, typer.Option(help="Write a report, one HTML page, to this file.")]
+Image = Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")]
+Text = Annotated[str | None, typer.Option(help="Column with a text to show for each row in the report.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of JSON lines.")]
+Table = Annotated[bool, typer.Option("--table", help="Print a table for people instead of JSON lines.")]
+
+
+def with_constructor_options(command: Callable[..., Any], cls: type[Learner]) -> Callable[..., Any]:
+    """`command(..., **params)` with an option for every parameter of the learner's constructor in place of params."""
+    signature = inspect.signature(command)
+    fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    taken = {p.name for p in fixed}
+    added = [p for p in constructor_options(cls) if p.name not in taken]
+    required = [p for p in fixed if p.default is inspect.Parameter.empty]
+    optional = [p for p in fixed if p.default is not inspect.Parameter.empty]
+
+    def run(**values: Any) -> Any:
+        return command(**values)
+
+    run.__doc__ = command.__doc__
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[p.replace(kind=keyword) for p in (*required, *added, *optional)], return_annotation=None
+    )
+    return run
+
+
+def constructor_options(cls: type[Learner]) -> list[inspect.Parameter]:
+    """An option for each constructor parameter."""
+    help_texts = parameter_help(cls)
+    found = []
+    for name, parameter in inspect.signature(cls).parameters.items():
+        flags = [f"--{name.replace('_', '-')}", *([SHORT[name]] if name in SHORT else [])]
+        text = help_texts.get(name, "")
+        option = typer.Option(*flags, help=text, show_default=True, metavar="VALUE")
+        default = None if parameter.default is None else str(parameter.default)
+        found.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[str | None, option]
+            )
+        )
+    return found
+
+
+def parameter_help(cls: type[Learner]) -> dict[str, str]:
+    """The first sentence or two on each parameter in the class docstring."""
+    doc = inspect.getdoc(cls) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", doc, re.MULTILINE | re.DOTALL)
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in (section[1] if section else "").splitlines():
+        if line and not line.startswith(" "):
+            names = [name.strip() for name in line.partition(":")[0].split(",")]
+        elif line.strip():
+            for name in names:
+                found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+    return found
+
+
+def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:
+    """A learner from option texts: numbers become numbers, files of rows become rows."""
+    params = {name: _value(cls, name, text) for name, text in texts.items()}
+    return cls(**params)
+
+
+def _value(cls: type[Learner], name: str, text: str | None) -> Any:
+    if text is None or text.lower() == "none":
+        return None
+    if _NUMBER.fullmatch(text):
+        return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    if ROWS in cls._constraints.get(name, ()) and Path(text).is_file():
+        return np.concatenate([chunk.X for chunk in stream(text)])
+    return text
+
+
+def parse_shape(text: str | None) -> tuple[int, ...] | None:
+    """(28, 28) from "28x28"."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"\d+x\d+(x3)?", text):
+        raise ValueError(f"--image takes a shape such as 28x28 or 32x32x3; got {text!r}.")
+    return tuple(int(side) for side in text.split("x"))

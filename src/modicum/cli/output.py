@@ -1,0 +1,134 @@
+"""Tables out: Parquet, CSV, JSON lines or .npy by the file's ending; JSON lines, CSV or a table on stdout."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from modicum._optional import require
+from modicum.exceptions import DataError
+
+Columns = Mapping[str, Any]
+Write = Callable[[Columns], None]
+MOST_TABLE_ROWS = 1000
+
+
+@contextmanager
+def writer(path: Path | None, *, csv: bool = False, table: bool = False) -> Iterator[Write]:
+    """A function that takes tables (columns by name) one after another and writes them to one place.
+
+    A file appears under its name only when it is whole.
+    """
+    if path is None:
+        yield _to_stdout("csv" if csv else "table" if table else "jsonl")
+        return
+    ending = path.suffix.lower()
+    if ending not in _FILES:
+        raise DataError(f"can't write {path}: the name must end in {', '.join(_FILES)}.")
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with _FILES[ending](temporary) as write:
+            yield write
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
+    pa, pq = require("pyarrow", "writing Parquet"), require("pyarrow.parquet", "writing Parquet")
+    open_file: list[Any] = []
+
+    def write(columns: Columns) -> None:
+        table = pa.table(dict(columns))
+        if not open_file:
+            open_file.append(pq.ParquetWriter(path, table.schema))
+        open_file[0].write_table(table)
+
+    try:
+        yield write
+    finally:
+        for file in open_file:
+            file.close()
+
+
+@contextmanager
+def _text(path: Path, kind: str) -> Iterator[Write]:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        yield _TEXT[kind](file)
+
+
+@contextmanager
+def _npy(path: Path) -> Iterator[Write]:
+    """The numeric columns as one array."""
+    parts: list[np.ndarray] = []
+    yield lambda columns: parts.append(np.column_stack([np.asarray(c) for c in columns.values() if _is_numeric(c)]))
+    with open(path, "wb") as file:
+        np.save(file, np.concatenate(parts) if parts else np.empty((0, 0)))
+
+
+def _is_numeric(column: Any) -> bool:
+    return np.asarray(column).dtype.kind in "biuf"
+
+
+def _csv_lines(file: Any) -> Write:
+    import csv
+
+    out = csv.writer(file)
+    header: list[str] = []
+
+    def write(columns: Columns) -> None:
+        if not header:
+            header.extend(columns)
+            out.writerow(header)
+        out.writerows(_rows(columns))
+
+    return write
+
+
+def _json_lines(file: Any) -> Write:
+    def write(columns: Columns) -> None:
+        names = list(columns)
+        for row in _rows(columns):
+            file.write(json.dumps(dict(zip(names, row, strict=True)), default=str) + "\n")
+
+    return write
+
+
+def _rich_table(file: Any) -> Write:
+    def write(columns: Columns) -> None:
+        from rich.console import Console
+        from rich.table import Table
+
+        table = Table(*columns)
+        for _, row in zip(range(MOST_TABLE_ROWS), _rows(columns), strict=False):
+            table.add_row(*(f"{cell:.5g}" if isinstance(cell, float) else str(cell) for cell in row))
+        Console(file=file).print(table)
+
+    return write
+
+
+def _rows(columns: Columns) -> Iterable[tuple[Any, ...]]:
+    return zip(*(_plain(column) for column in columns.values()), strict=True)
+
+
+def _plain(column: Any) -> list[Any]:
+    """Python values: numbers without numpy's types."""
+    return column.to_pylist() if hasattr(column, "to_pylist") else np.asarray(column).tolist()
+
+
+def _to_stdout(kind: str) -> Write:
+    return _TEXT[kind](sys.stdout)
+
+
+_TEXT: dict[str, Callable[[Any], Write]] = {"csv": _csv_lines, "jsonl": _json_lines, "table": _rich_table}
+_FILES: dict[str, Any] = {
+    ".parquet": _parquet,
+    ".csv": lambda path: _text(path, "csv"),
+    ".jsonl": lambda path: _text(path, "jsonl"),
+    ".npy": _npy,
+}

@@ -1,0 +1,36 @@
+"""`modicum predict STATE SOURCE`: ask a saved learner about every row of a source."""
+
+from typing import Annotated
+
+import typer
+
+from modicum.base import load
+from modicum.cli import options as o
+from modicum.cli.output import writer
+from modicum.cli.progress import Progress, say
+from modicum.stream import stream
+
+StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
+
+
+def command(
+    state: StatePath,
+    source: o.Source,
+    output: o.Output = None,
+    columns: o.Columns = None,
+    chunk_size: o.ChunkSize = None,
+    csv: o.Csv = False,
+    table: o.Table = False,
+) -> None:
+    """Predict for every row of SOURCE with a saved learner.
+
+    For exemplars: the cluster, the position of the exemplar that represents the row, and its dissimilarity.
+    """
+    learner = load(state)
+    rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)
+    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress:
+        for chunk in rows:
+            write({"row": chunk.row_ids, **learner.table(chunk.X)})
+            progress.show(learner, rows.position)
+    if output:
+        say(f"{rows.position:,} rows predicted; see {output}")

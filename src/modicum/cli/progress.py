@@ -1,0 +1,50 @@
+"""Progress on stderr: a bar when it is a terminal, nothing when it is not."""
+
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+from modicum.base import Learner
+from modicum.budget import format_bytes
+from modicum.stream import Stream
+
+
+def say(message: str) -> None:
+    """A line for people."""
+    print(message, file=sys.stderr)
+
+
+class Progress:
+    """Rows, rows per second, utility and memory held."""
+
+    def __init__(self, rows: Stream):
+        self._rows = rows
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as RichProgress
+
+            columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("reading", total=self._rows.total, completed=self._rows.position)
+        return self
+
+    def show(self, learner: Learner, position: int) -> None:
+        if self._bar is None:
+            return
+        task = self._bar.tasks[self._task]
+        facts = [f"{position:,} rows", f"{task.speed or 0:,.0f} rows/s"]
+        if hasattr(learner, "utility_"):
+            facts.append(f"utility {learner.utility_:.4g}")
+        facts.append(f"{format_bytes(learner.nbytes_)} held")
+        self._bar.update(self._task, completed=position, description=" · ".join(facts))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,99 @@
+"""Learning a stream with a progress bar, checkpoints and a clean stop on Ctrl-C."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from modicum.base import Learner
+from modicum.cli.progress import Progress, say
+from modicum.exceptions import DataError
+from modicum.state import Checkpoint, parse_seconds
+from modicum.stream import Stream, stream
+
+INTERRUPTED = 130  # the shell's exit code for a program ended by Ctrl-C
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    learner: Learner
+    stream: Stream
+    seconds: float
+
+
+def learn(
+    learner: Learner, source: str, *, checkpoint: Path | None, every: str, random_state: Any = None, **options: Any
+) -> Run:
+    """Learn all of a source; with a checkpoint, go on where an earlier start of the same run was stopped."""
+    learner._check_params()
+    place = None
+    start, finished = 0, False
+    if checkpoint is not None:
+        if source == "-":
+            raise DataError("a checkpoint can't bring back rows of standard input: write them to a file first.")
+        place = Checkpoint(checkpoint, every=parse_seconds(every), run=_identity(learner, source, options))
+        found = place.resume()
+        if found is not None:
+            learner, start, finished = found  # type: ignore[assignment]
+            say(f"resuming at row {start:,} from {checkpoint}" if not finished else f"{checkpoint} is finished")
+    seed = random_state if isinstance(random_state, int) else 0
+    rows = stream(source, start=start, random_state=seed, **options)
+    began = time.perf_counter()
+    if not finished:
+        _learn(learner, rows, place)
+    return Run(learner, rows, time.perf_counter() - began)
+
+
+def _learn(learner: Learner, rows: Stream, place: Checkpoint | None) -> None:
+    with Progress(rows) as progress, _interrupts() as interrupted:
+
+        def on_chunk(learner: Learner) -> None:
+            progress.show(learner, rows.position)
+            if place is not None:
+                place.write_if_due(learner, rows.position)
+            if interrupted():
+                raise KeyboardInterrupt
+
+        try:
+            learner.learn(rows, on_chunk)
+        except KeyboardInterrupt:
+            if place is not None:
+                place.write(learner, rows.position)
+                say(f"stopped at row {rows.position:,}; the same command goes on from {place.path}")
+            else:
+                say(f"stopped at row {rows.position:,}; nothing was saved (--checkpoint FILE would)")
+            raise typer.Exit(INTERRUPTED) from None
+    if place is not None:
+        place.write(learner, rows.position, finished=True)
+
+
+@contextmanager
+def _interrupts() -> Iterator[Any]:
+    """Ctrl-C is noted and acted on between chunks, when the learner is whole; a second one ends at once."""
+    seen = []
+
+    def note(number: int, frame: Any) -> None:
+        seen.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.getsignal(signal.SIGINT)
+    with suppress(ValueError):  # only the main thread may
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(seen)
+    finally:
+        with suppress(ValueError):
+            signal.signal(signal.SIGINT, before)
+
+
+def _identity(learner: Learner, source: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What must agree for a checkpoint to be of the same run."""
+    params = {name: repr(value) for name, value in learner.get_params(deep=False).items()}
+    return {"learner": type(learner).__name__, "source": source, **params, **options}

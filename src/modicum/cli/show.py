@@ -1,0 +1,69 @@
+"""`modicum show STATE`: what it is, what it holds, how it got there."""
+
+import json
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from modicum import state
+from modicum.base import Learner, from_content
+from modicum.budget import format_bytes
+from modicum.cli.predict import StatePath
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def command(
+    path: StatePath, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
+) -> None:
+    """Show what a state file holds."""
+    content = state.read(path)
+    learner = from_content(content, str(path))
+    facts = describe(learner) | _place(content)
+    if as_json:
+        print(json.dumps(facts, default=str, indent=2))
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:>{width}}  {value}")
+
+
+def describe(learner: Learner) -> dict[str, Any]:
+    """Facts about a learner, for people."""
+    facts: dict[str, Any] = {"learner": " ".join(repr(learner).split())}
+    if not learner._is_fitted():
+        return facts | {"rows seen": "none yet"}
+    facts["rows seen"] = f"{learner.n_seen_:,} of {learner.n_features_in_} columns"
+    facts["held"] = f"{learner.n_retained_:,} rows, {format_bytes(learner.nbytes_)}"
+    for name in ("utility_", "loss_"):
+        if hasattr(learner, name):
+            facts[name.rstrip("_")] = f"{getattr(learner, name):.6g}"
+    if hasattr(learner, "cluster_sizes_"):
+        sizes = np.sort(learner.cluster_sizes_)[::-1]
+        facts["clusters"] = f"{len(sizes)}; largest {sizes[0]:,.0f} rows, median {np.median(sizes):,.0f}"
+    history = getattr(learner, "history_", {})
+    if "utility" in history:
+        facts["utility so far"] = sparkline(history["utility"])
+    if hasattr(learner, "guarantee"):
+        facts["guarantee"] = str(learner.guarantee())
+    return facts
+
+
+def sparkline(values: np.ndarray, width: int = 48) -> str:
+    """A curve in one line of text.
+
+    >>> sparkline(np.arange(4.0), width=4)
+    '▁▃▅█'
+    """
+    picked = values[np.linspace(0, len(values) - 1, min(width, len(values))).astype(int)]
+    low, high = picked.min(), picked.max()
+    level = (picked - low) / (high - low) if high > low else np.ones(len(picked))
+    return "".join(BARS[int(x * (len(BARS) - 1))] for x in level)
+
+
+def _place(content: dict[str, Any]) -> dict[str, Any]:
+    place = content.get("checkpoint")
+    if place is None:
+        return {}
+    return {"checkpoint": f"{'finished' if place['finished'] else 'stopped'} at row {place['position']:,}"}
