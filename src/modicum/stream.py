@@ -27,17 +27,6 @@ __all__ = ["Chunk", "Stream", "stream"]
 CHUNK_BYTES = 8 << 20  # long enough that work per chunk outweighs work around it, short enough to stay in cache
 CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size we choose
 
-_DEFAULTS: dict[str, Any] = {
-    "chunk_size": None,
-    "columns": None,
-    "target": None,
-    "weight": None,
-    "passes": 1,
-    "shuffle_buffer": 0,
-    "start": 0,
-    "random_state": None,
-}
-
 
 def stream(
     source: Any,
@@ -70,8 +59,8 @@ def stream(
 
     Without `columns`, X has all numeric columns but target and weight; columns of other types are left out (and
     can be had from `Stream.take`). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
-    chosen column that is missing or doesn't fit its type is a DataError that names file, row and column; rows of a
-    file are counted from 1, without the header.
+    chosen column that is missing or doesn't fit its type is a DataError that names file, row and column; data rows
+    of a file are counted from 1, without the header.
 
     The label of svmlight files is y. They are read once at the start to find the number of columns;
     `columns=range(n)` makes rows n wide whatever the file holds, say for a test set.
@@ -112,11 +101,8 @@ def stream(
     >>> next(iter(resumed)).row_ids
     array([8, 9])
     """
-    options = {name: value for name, value in locals().items() if name in _DEFAULTS}
     if isinstance(source, Stream):
-        if given := [name for name in _DEFAULTS if _differs(options[name], _DEFAULTS[name])]:
-            raise DataError(f"stream: the source is a Stream already; give {', '.join(given)} where it was made.")
-        return source
+        return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
     return Stream(
         open_reader(source, Wanted(as_keys(columns), **keys)),
@@ -186,8 +172,8 @@ class Stream:
 
     @property
     def description(self) -> str:
-        sizes = [(self.n_rows, "rows"), (self._reader.width, "columns")]
-        known = " x ".join(f"{n:,} {what}" for n, what in sizes if n is not None)
+        sizes = [(self.n_rows, "row"), (self._reader.width, "column")]
+        known = " x ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in sizes if n is not None)
         passes = f", {self._passes} passes" if self._passes > 1 else ""
         return f"{known or 'rows'} of {self._reader.name}{passes}"
 
@@ -250,12 +236,11 @@ class Stream:
                 yield chunk
 
     def _chunks(self) -> Generator[Chunk, None, None]:
-        n, skip = self.n_rows, self._start
-        first, skip = divmod(skip, n) if n else (0, skip)
+        first, skip = divmod(self._start, self.n_rows) if self.n_rows else (0, self._start)
+        # A shuffled pass is replayed from its first row, as is a source of unknown length.
+        step = None if self.n_rows is None or self._shuffle_buffer else self.chunk_size
         for index in range(first, self._passes):
-            # A shuffled pass is replayed from its beginning, as is a source of unknown length.
-            can_seek = n is not None and self.chunk_size and not self._shuffle_buffer
-            begin = skip - skip % self.chunk_size if can_seek else 0
+            begin = skip - skip % step if step else 0
             skip = yield from drop(self._one_pass(index, begin), skip - begin)
         if skip:
             raise self._beyond(self._start - skip)
@@ -328,5 +313,13 @@ def _seed(random_state: Any) -> int:
     return _integer("random_state", random_state, 0)
 
 
-def _differs(value: Any, default: Any) -> bool:
-    return type(value) is not type(default) or value != default
+def _as_it_is(source: Stream, **options: Any) -> Stream:
+    """A stream whose options were set when it was made; others would be ignored, so they are refused."""
+    defaults = stream.__kwdefaults__ or {}
+    # Types first: an array would compare element by element.
+    given = [
+        name for name, value in options.items() if type(value) is not type(defaults[name]) or value != defaults[name]
+    ]
+    if given:
+        raise DataError(f"stream: the source is a Stream already; give {', '.join(given)} where it was made.")
+    return source

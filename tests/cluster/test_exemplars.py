@@ -1,0 +1,384 @@
+"""Exemplar clustering: what it promises, against brute force and on real digits."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.metrics import pairwise_distances
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import modicum
+from modicum import ExemplarClustering
+from modicum.exceptions import BudgetError, StateError
+
+
+def blobs(n=3000, seed=0, centers=5, width=3, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    places = 10 * np.random.default_rng(99).normal(size=(centers, width))
+    return (places[rng.integers(centers, size=n)] + rng.normal(size=(n, width))).astype(dtype)
+
+
+def loss(X, exemplars, metric="sqeuclidean"):
+    return pairwise_distances(exemplars, X, metric=metric).min(axis=0).mean()
+
+
+def learn(model, X, chunk=250):
+    for start in range(0, len(X), chunk):
+        model.partial_fit(X[start : start + chunk])
+    return model
+
+
+class TestQuality:
+    def test_half_the_optimum_and_more(self):
+        """Theorem 4 on data small enough to try every set: no swap pays, so at least half of the best."""
+        X = np.random.default_rng(0).normal(size=(14, 2))
+        model = ExemplarClustering(3, budget=14, phantom="mean", patience=200, min_gain=0.0, random_state=0).fit(X)
+        phantom = pairwise_distances(X.mean(axis=0)[None], X, metric="sqeuclidean")[0]
+        best = max(
+            np.mean(phantom - np.minimum(phantom, pairwise_distances(X[list(A)], X, metric="sqeuclidean").min(axis=0)))
+            for A in combinations(range(14), 3)
+        )
+        assert model.utility_ <= best + 1e-9
+        assert model.utility_ >= 0.95 * best  # the theorem says 0.5
+        assert best <= model.guarantee().optimum_at_most
+
+    def test_no_swap_pays_at_the_end(self):
+        X = np.random.default_rng(1).normal(size=(80, 2))
+        model = ExemplarClustering(6, budget=80, patience=1000, min_gain=0.0, random_state=0).fit(X)
+        for i in range(6):
+            for x in X:
+                swapped = model.exemplars_.copy()
+                swapped[i] = x
+                assert loss(X, swapped) >= model.loss_ - 1e-9
+
+    def test_separated_clusters_get_one_exemplar_each(self):
+        """Propositions 2 and 3: with as many exemplars as clusters, each gets one."""
+        X = blobs(4000, centers=7)
+        model = learn(ExemplarClustering(7, budget=500, random_state=0), X)
+        assert loss(X, model.exemplars_) < 2 * 3  # the clusters' own spread is 3
+        assert len(np.unique(model.predict(X))) == 7
+
+    def test_a_stream_sorted_by_cluster_is_covered(self):
+        X = blobs(6000, centers=6, width=2)
+        X = X[np.argsort(X[:, 0])]
+        model = learn(ExemplarClustering(6, budget=400, random_state=0), X, chunk=100).refine()
+        assert loss(X, model.exemplars_) < 1.15 * loss(X, ExemplarClustering(6, random_state=0).fit(X).exemplars_)
+
+    def test_far_outliers_later_do_not_saturate_the_phantom(self):
+        X = np.concatenate([blobs(2000, centers=2), blobs(2000, centers=2) + 1000])
+        model = learn(ExemplarClustering(4, budget=400, random_state=0), X)
+        assert loss(X, model.exemplars_) < 20
+
+    def test_more_validation_rows_are_better(self):
+        X = load_digits().data
+        losses = [
+            np.mean([loss(X, ExemplarClustering(40, budget=w, random_state=s).fit(X).exemplars_) for s in range(3)])
+            for w in (100, 400, 1797)
+        ]
+        assert losses[0] > losses[1] > losses[2]
+
+    def test_better_than_k_means_snapped_to_rows(self):
+        from sklearn.cluster import KMeans
+
+        X = load_digits().data
+        means = KMeans(40, n_init=1, random_state=0).fit(X).cluster_centers_
+        snapped = X[pairwise_distances(means, X).argmin(axis=1)]
+        assert ExemplarClustering(40, budget=1797, random_state=0).fit(X).loss_ < loss(X, snapped)
+
+    def test_one_swap_per_block_is_the_paper(self):
+        X = blobs(6000)
+        one = ExemplarClustering(5, budget=500, swaps="one", random_state=0).fit(X)
+        assert one.n_swaps_ <= 6000 / 64 + 1
+        assert loss(X, one.exemplars_) < 2 * 3
+
+    def test_utility_never_falls_while_the_sample_stays(self):
+        X = load_digits().data
+        utility = ExemplarClustering(30, budget=1797, random_state=0).fit(X).history_["utility"]
+        assert (np.diff(utility) >= -1e-6).all()
+
+
+class TestMerge:
+    def test_four_shards_are_as_good_as_one_stream(self):
+        X = load_digits().data[np.random.default_rng(0).permutation(1797)]
+        whole = learn(ExemplarClustering(40, budget=600, random_state=0), X).refine()
+        shards = [
+            learn(ExemplarClustering(40, budget=600, random_state=s), part)
+            for s, part in enumerate(np.array_split(X, 4))
+        ]
+        merged = shards[0]
+        for shard in shards[1:]:
+            merged.merge(shard)
+        assert merged.n_seen_ == 1797
+        assert loss(X, merged.exemplars_) <= 1.02 * loss(X, whole.exemplars_)
+
+    def test_ids_follow(self):
+        X = blobs(2000)
+        left = ExemplarClustering(5, budget=200, random_state=0).partial_fit(X[:900], row_ids=np.arange(900))
+        right = ExemplarClustering(5, budget=200, random_state=1).partial_fit(X[900:], row_ids=np.arange(900, 2000))
+        left.merge(right)
+        np.testing.assert_array_equal(X[left.exemplar_indices_], left.exemplars_)
+
+    def test_other_parameters_are_refused(self):
+        X = blobs(200)
+        with pytest.raises(StateError, match=r"n_exemplars differs \(3 here, 4 there\)"):
+            ExemplarClustering(3).fit(X).merge(ExemplarClustering(4).fit(X))
+
+
+class TestInput:
+    @pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine", "manhattan", "hamming", "chebyshev"])
+    def test_named_dissimilarities(self, metric):
+        X = np.round(blobs(600)) + 20
+        model = ExemplarClustering(5, budget=300, dissimilarity=metric, random_state=0).fit(X)
+        assert model.loss_ == pytest.approx(loss(model.validation_rows_, model.exemplars_, metric), rel=1e-5)
+        assert model.loss_ < loss(X, X[:5], metric)
+
+    def test_a_function_of_chunks_and_one_of_rows_agree_with_the_name(self):
+        X = blobs(400)
+
+        def of_chunks(A, B):
+            return ((A[:, None] - B[None]) ** 2).sum(axis=2)
+
+        def of_rows(a, b):
+            return float(((a - b) ** 2).sum())
+
+        models = [
+            ExemplarClustering(4, budget=100, dissimilarity=d, random_state=0).fit(X)
+            for d in ("sqeuclidean", of_chunks, of_rows)
+        ]
+        for model in models[1:]:
+            np.testing.assert_array_equal(model.exemplar_indices_, models[0].exemplar_indices_)
+
+    def test_words(self):
+        def edits(a, b):
+            return sum(x != y for x, y in zip(a.ljust(8), b.ljust(8), strict=True))
+
+        words = ["apple", "apples", "applet", "stone", "stones", "stoned", "river", "rivers", "rivets"] * 20
+        model = ExemplarClustering(3, dissimilarity=edits, random_state=0).fit(words)
+        assert {word[0] for word in model.exemplars_} == {"a", "s", "r"}
+        assert model.predict(["apply", "stonex"]).shape == (2,)
+        assert words[model.exemplar_indices_[0]] == model.exemplars_[0]
+
+    def test_an_asymmetric_dissimilarity_has_the_exemplar_first(self):
+        def from_exemplar(c, x):
+            return 0.0 if c[0] <= x[0] else 1.0  # an exemplar stands for free for all rows above it
+
+        X = np.arange(1.0, 40.0)[:, None]
+        model = ExemplarClustering(1, dissimilarity=from_exemplar, phantom=5.0, random_state=0).fit(X)
+        assert model.exemplars_[0, 0] == 1.0
+
+    def test_sparse_rows_stay_sparse_and_agree(self):
+        X = blobs(800)
+        X[np.abs(X) < 4] = 0
+        dense = ExemplarClustering(5, budget=200, random_state=0).fit(X)
+        thin = ExemplarClustering(5, budget=200, random_state=0).fit(sparse.csr_matrix(X))
+        assert sparse.issparse(thin.exemplars_)
+        assert sparse.issparse(thin.validation_rows_)
+        assert thin.loss_ == pytest.approx(dense.loss_, rel=0.02)
+
+    def test_growing_sparse_rows_are_held_within_bytes(self):
+        model = ExemplarClustering(3, budget="40 KiB", random_state=0)
+        for density in (0.01, 0.1, 0.5):
+            chunk = sparse.random(300, 200, density, format="csr", random_state=0, dtype=np.float64)
+            model.partial_fit(chunk)
+            assert model.nbytes_ <= 40 * 1024
+
+    def test_far_from_the_origin_in_float32(self):
+        """Digits cancel when distances are much smaller than coordinates; the rows are moved first."""
+        X = blobs(2000).astype(np.float32)
+        near, far = (ExemplarClustering(5, budget=300, random_state=0).fit(X + shift) for shift in (0, np.float32(4096)))
+        assert loss(X + 4096.0, far.exemplars_.astype(float)) < 1.05 * loss(X, near.exemplars_)
+
+    def test_row_ids_are_carried_through(self):
+        X = blobs(500)
+        model = ExemplarClustering(5, random_state=0).partial_fit(X, row_ids=np.arange(500) * 10 + 7)
+        np.testing.assert_array_equal(X[(model.exemplar_indices_ - 7) // 10], model.exemplars_)
+        table = model.table(X)
+        np.testing.assert_array_equal(table["exemplar"], model.exemplar_indices_[model.predict(X)])
+        np.testing.assert_allclose(table["dissimilarity"], model.transform(X).min(axis=1))
+
+    def test_one_thread_and_two_give_the_same(self):
+        from threadpoolctl import threadpool_limits
+
+        X = blobs(3000).astype(np.float32)
+        blobs_of = []
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                blobs_of.append(ExemplarClustering(20, budget=500, random_state=0).fit(X).to_bytes())
+        assert blobs_of[0] == blobs_of[1]
+
+
+class TestWeights:
+    def test_two_is_twice(self):
+        X = blobs(60)
+        weight = np.where(np.arange(60) < 20, 2.0, 1.0)
+        given = {"locked": X[:3], "budget": 200, "phantom": "origin"}
+        weighted = ExemplarClustering(3, **given).fit(X, sample_weight=weight)
+        twice = ExemplarClustering(3, **given).fit(np.concatenate([X, X[:20]]))
+        assert weighted.utility_ == pytest.approx(twice.utility_, rel=1e-12)
+        np.testing.assert_allclose(weighted.cluster_sizes_, twice.cluster_sizes_)
+
+    def test_weights_pull_exemplars(self):
+        X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
+        light = ExemplarClustering(1, random_state=0).fit(X)
+        heavy = ExemplarClustering(1, random_state=0).fit(X, sample_weight=[1, 1, 1, 1, 50])
+        assert light.exemplars_[0, 0] == 3.0
+        assert heavy.exemplars_[0, 0] == 10.0
+
+    def test_sizes_count_the_whole_stream(self):
+        X = blobs(5000)
+        model = learn(ExemplarClustering(5, budget=1000, random_state=0), X)
+        true = np.bincount(model.predict(X), minlength=5)
+        assert model.cluster_sizes_.sum() == pytest.approx(5000)
+        assert np.abs(model.cluster_sizes_ - true).max() < 5 * np.sqrt(1000) * 5
+
+
+class TestGivenExemplars:
+    def test_locked_stay_and_initial_may_go(self):
+        X = blobs(3000)
+        odd = np.full((2, 3), 500.0)
+        locked = ExemplarClustering(6, locked=odd, random_state=0).fit(X)
+        np.testing.assert_array_equal(locked.exemplars_[:2], odd)
+        assert (locked.exemplar_indices_[:2] == -1).all()
+        initial = ExemplarClustering(6, initial=odd, random_state=0).fit(X)
+        assert not (initial.exemplars_ == 500).any()
+
+    def test_too_many(self):
+        with pytest.raises(ValueError, match="4 locked rows, but only 3"):
+            ExemplarClustering(3, locked=np.zeros((4, 3))).fit(blobs(50))
+
+    def test_wrong_width(self):
+        with pytest.raises(ValueError, match="initial does not fit"):
+            ExemplarClustering(3, initial=np.zeros((1, 7))).fit(blobs(50))
+
+
+class TestPhantom:
+    @pytest.mark.parametrize("phantom", ["far", "mean", "origin", "random", 30.0, np.zeros(3)])
+    def test_utility_is_the_definition(self, phantom):
+        X = blobs(500)
+        model = ExemplarClustering(4, budget=500, phantom=phantom, random_state=0).fit(X)
+        D = pairwise_distances(model.exemplars_, X, metric="sqeuclidean").min(axis=0)
+        away = np.broadcast_to(model._F.phantom_to(X), len(X))
+        assert model.utility_ == pytest.approx(np.mean(away - np.minimum(away, D)), rel=1e-9)
+        assert model.score(X) == pytest.approx(model.utility_, rel=1e-9)
+
+    def test_the_mean_follows_the_stream(self):
+        X = np.linspace(0, 100, 2000)[:, None] + np.random.default_rng(0).normal(size=(2000, 1))
+        model = learn(ExemplarClustering(3, budget=200, phantom="mean", random_state=0), X)
+        assert model._F.phantom[0, 0] == pytest.approx(X.mean(), abs=2)
+
+    def test_objects_have_no_mean(self):
+        with pytest.raises(ValueError, match='phantom="far"'):
+            ExemplarClustering(2, dissimilarity=lambda a, b: 1.0, phantom="mean").fit(["a", "b", "c"])
+
+
+class TestBudget:
+    def test_the_error_says_what_is_enough(self):
+        X = blobs(300, dtype=np.float32)
+        with pytest.raises(BudgetError, match="at least") as caught:
+            ExemplarClustering(50, budget="2 KiB").fit(X)
+        enough = str(caught.value).split("at least ")[1].split(";")[0]
+        number, unit = enough.split()
+        model = ExemplarClustering(50, budget=f"{float(number) * 1.02} {unit}", random_state=0).fit(X)
+        assert model.n_retained_ >= 100
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_the_plan_is_kept(self, dtype):
+        model = ExemplarClustering(20, budget="300 KiB", random_state=0)
+        plan = model.plan(3, dtype)
+        learn(model, blobs(8000, dtype=dtype))
+        assert len(model.validation_rows_) == plan.rows
+        assert 0.9 * plan.nbytes <= model.nbytes_ <= plan.nbytes <= 300 * 1024
+        assert "300" in str(plan) or "29" in str(plan)
+
+    def test_an_int_counts_validation_rows(self):
+        model = learn(ExemplarClustering(5, budget=123, random_state=0), blobs(2000))
+        assert len(model.validation_rows_) == 123
+
+    def test_history_stays_small(self):
+        model = ExemplarClustering(2, budget=10, random_state=0)
+        for row in np.random.default_rng(0).normal(size=(1500, 1, 2)):
+            model.partial_fit(row)
+        history = model.history_
+        assert len(history["candidates"]) <= 512
+        assert history["candidates"][-1] == 1500
+        assert (np.diff(history["candidates"]) > 0).all()
+
+
+class TestConfidence:
+    def test_spent_and_saved_add_up(self):
+        X = blobs(4000, dtype=np.float32)
+        racing = ExemplarClustering(5, budget=1000, confidence=0.95, random_state=0).fit(X)
+        exact = ExemplarClustering(5, budget=1000, random_state=0).fit(X)
+        assert racing.n_evaluations_ + racing.n_evaluations_saved_ == exact.n_evaluations_
+        assert exact.n_evaluations_saved_ == 0
+        assert loss(X, racing.exemplars_) < 1.1 * loss(X, exact.exemplars_)
+
+    def test_clear_cases_save(self):
+        X = blobs(6000, dtype=np.float32)
+        far = np.full((5, 3), 300.0, np.float32) + np.arange(5)[:, None]
+        racing = ExemplarClustering(5, budget=3000, confidence=0.9, initial=far, swaps="one", random_state=0).fit(X)
+        assert racing.n_evaluations_saved_ > 0.02 * racing.n_evaluations_
+
+    def test_error_bound_and_its_inverse(self):
+        X = blobs(5000)
+        model = learn(ExemplarClustering(5, budget=400, random_state=0), X)
+        bound = model.error_bound(0.05)
+        largest = model._F.to_slots.values[:, 0].max()
+        assert ExemplarClustering.budget_for(error=bound, value_range=largest, delta=0.05, n_rows=5000) == 400
+        assert model.error_bound(0.5) < bound
+        assert ExemplarClustering(5).fit(X[:100]).error_bound() == 0  # all rows are in the sample
+
+    def test_the_bound_holds(self):
+        """Corollary 1: the utility of fixed exemplars on a sample is within the bound of that on the stream."""
+        X = blobs(3000)
+        wrong = 0
+        for seed in range(60):
+            model = ExemplarClustering(3, budget=100, locked=X[:3], phantom="origin", random_state=seed).fit(X)
+            wrong += abs(model.utility_ - model.score(X)) > model.error_bound(0.2)
+        assert wrong <= 12
+
+
+class TestFit:
+    def test_patience_passes_until_nothing_changes(self):
+        X = blobs(1000)
+        once = ExemplarClustering(8, budget=1000, min_gain=0.0, random_state=0).fit(X)
+        patient = ExemplarClustering(8, budget=1000, min_gain=0.0, patience=5000, random_state=0).fit(X)
+        assert patient.n_candidates_ > once.n_candidates_
+        assert patient.utility_ >= once.utility_
+        assert patient.n_seen_ == 1000
+
+    def test_large_arrays_go_in_chunks(self, monkeypatch):
+        X = blobs(3000)
+        monkeypatch.setattr(modicum.base, "ONE_CHUNK_BYTES", 1000)
+        model = ExemplarClustering(5, budget=300, random_state=0).fit(X)
+        assert model.n_seen_ == 3000
+        np.testing.assert_array_equal(X[model.exemplar_indices_], model.exemplars_)
+
+    def test_files_and_streams(self, tmp_path):
+        X = blobs(2000)
+        np.save(tmp_path / "x.npy", X)
+        for source in (tmp_path / "x.npy", modicum.stream(tmp_path / "x.npy", chunk_size=300)):
+            assert ExemplarClustering(5, budget=300, random_state=0).fit(source).n_seen_ == 2000
+
+    def test_in_a_pipeline(self):
+        X = blobs(500)
+        pipe = make_pipeline(StandardScaler(), ExemplarClustering(5, random_state=0)).fit(X)
+        assert pipe.predict(X).shape == (500,)
+        assert pipe.transform(X).shape == (500, 5)
+
+    def test_labels_while_the_rows_exist(self):
+        X = blobs(300)
+        model = ExemplarClustering(5, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.labels_, model.predict(X))
+        np.testing.assert_array_equal(model.fit_predict(X), model.labels_)
+        del X
+        with pytest.raises(AttributeError, match="predict"):
+            _ = model.labels_
+
+    def test_fewer_rows_than_exemplars(self):
+        model = ExemplarClustering(10, random_state=0).fit(np.repeat(np.arange(4.0), 3)[:, None])
+        assert len(model.exemplars_) == 4
+        assert model.loss_ == 0

@@ -1,0 +1,99 @@
+"""Every public learner keeps the contract, ours and scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import modicum
+from modicum.checks import check_learner, checks_for
+
+LEARNERS = {
+    "Reservoir": [modicum.Reservoir(50), modicum.Reservoir("4 KiB")],
+    "ExemplarClustering": [
+        modicum.ExemplarClustering(3, budget=200),
+        modicum.ExemplarClustering(5, budget="48 KiB", phantom="mean", swaps="one"),
+        modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
+    ],
+    "OnlineKMeans": [modicum.OnlineKMeans(3)],
+}
+CASES = [
+    pytest.param(learner, check, id=f"{type(learner).__name__}{i}-{name}")
+    for learners in LEARNERS.values()
+    for i, learner in enumerate(learners)
+    for name, check in checks_for(learner)
+]
+
+
+def test_every_public_learner_is_checked():
+    assert set(LEARNERS) == set(modicum.load_all_learners())
+
+
+@pytest.mark.parametrize(("learner", "check"), CASES)
+def test_contract(learner, check):
+    check(learner)
+
+
+NO_LABELS = "labels_ of a plain list can't be found again: rows are not kept, and lists can't be weakly referenced"
+EXPECTED_FAILURES = {
+    "ExemplarClustering": {"check_clustering": NO_LABELS},
+    "OnlineKMeans": {
+        "check_clustering": NO_LABELS,
+        "check_sample_weight_equivalence_on_dense_data": "the order of rows matters, and the check shuffles them",
+    },
+}
+
+
+@parametrize_with_checks(
+    [
+        modicum.Reservoir(20, random_state=0),
+        modicum.ExemplarClustering(3, random_state=0),
+        modicum.OnlineKMeans(3),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+class Forgetful(modicum.OnlineKMeans):
+    """Breaks a promise: predicting moves the centers.
+
+    Cost: none. See nobody2000.
+
+    Parameters
+    ----------
+    n_clusters : int
+    random_state : int
+
+    Attributes
+    ----------
+    Examples
+    --------
+    References
+    ----------
+    """
+
+    def predict(self, X):
+        labels = super().predict(X)
+        self.cluster_centers_ = self.cluster_centers_ + 1
+        return labels
+
+
+def test_a_broken_promise_is_named():
+    with pytest.raises(AssertionError, match="Forgetful breaks stream/predicting_teaches_nothing"):
+        check_learner(Forgetful(3))
+
+
+class Hoarder(modicum.OnlineKMeans):
+    """Breaks a promise: keeps every row."""
+
+    def _learn(self, X, y, weight, row_ids):
+        super()._learn(X, y, weight, row_ids)
+        self._rows = np.concatenate([getattr(self, "_rows", X[:0]), X])
+
+
+def test_growth_is_noticed():
+    from modicum.checks.budget import state_is_flat_over_a_long_stream
+
+    with pytest.raises(AssertionError, match="held"):
+        state_is_flat_over_a_long_stream(Hoarder(3))

@@ -1,0 +1,45 @@
+"""Small fitted learners, one for each kind of rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from modicum import ExemplarClustering
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Three far blobs of 600, 300 and 100 rows in 5 columns."""
+    rng = np.random.default_rng(0)
+    centers = 20 * np.eye(5)[[0, 1, 2]]
+    X = np.repeat(centers, [600, 300, 100], axis=0) + rng.normal(size=(1000, 5))
+    return X[rng.permutation(1000)]
+
+
+@pytest.fixture(scope="session")
+def dense(blobs):
+    return ExemplarClustering(3, random_state=0).fit(blobs)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    return ExemplarClustering(12, budget=400, random_state=0).fit(load_digits().data)
+
+
+@pytest.fixture(scope="session")
+def sparse_rows():
+    X = sparse.random(400, 300, density=0.03, format="csr", random_state=0)
+    return ExemplarClustering(6, dissimilarity="cosine", random_state=0).fit(X)
+
+
+def unlike(a, b):
+    """Letters that only one of two words has."""
+    return float(len(set(a) ^ set(b)))
+
+
+@pytest.fixture(scope="session")
+def words():
+    return ExemplarClustering(2, dissimilarity=unlike, random_state=0).fit(
+        ["abc", "abcd", "ab", "xyz", "xyzw", "xy"] * 4
+    )

@@ -1,0 +1,150 @@
+"""Figures show the numbers that learners hold."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.offsetbox import AnnotationBbox
+from scipy.sparse import csr_matrix
+
+from modicum import ExemplarClustering, OnlineKMeans
+from modicum.plot import cluster_sizes, curve, exemplar_images, sample_map, utility_over_stream
+from modicum.plot.images import as_pictures, data_uri
+from modicum.plot.maps import spread_colours
+from modicum.plot.style import as_svg
+
+
+def test_utility_and_swaps_against_candidates(dense):
+    figure = utility_over_stream(dense)
+    utility, swaps = (axes.lines[0] for axes in figure.axes)
+    np.testing.assert_array_equal(utility.get_xydata(), np.c_[dense.history_["candidates"], dense.history_["utility"]])
+    np.testing.assert_array_equal(swaps.get_ydata(), dense.history_["swaps"])
+    assert [axes.get_ylabel() for axes in figure.axes] == ["utility", "swaps"]
+
+
+def test_any_column_of_a_history(dense):
+    line = curve(dense, "evaluations").axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_ydata(), dense.history_["evaluations"])
+
+
+def test_sizes_are_sorted_bars(dense):
+    axes = cluster_sizes(dense).axes[0]
+    np.testing.assert_allclose([bar.get_height() for bar in axes.patches], [600, 300, 100])
+    assert axes.lines[0].get_ydata()[0] == pytest.approx(1000 / 3)
+
+
+def test_many_sizes_are_one_outline():
+    learner = OnlineKMeans(200).fit(np.arange(300.0)[:, None])
+    (outline,) = cluster_sizes(learner).axes[0].patches
+    np.testing.assert_array_equal(outline.get_data().values, np.sort(learner.cluster_sizes_)[::-1])
+
+
+def test_map_has_every_row_in_the_colour_of_its_exemplar(dense):
+    rows, exemplars = sample_map(dense).axes[0].collections
+    assert len(rows.get_offsets()) == 1000
+    assert len({to_hex(c) for c in exemplars.get_facecolors()}) == 3
+    row_colours = np.array([to_hex(c) for c in rows.get_facecolors()])
+    exemplar_colours = np.array([to_hex(c) for c in exemplars.get_facecolors()])
+    np.testing.assert_array_equal(row_colours, exemplar_colours[dense.validation_labels_])
+    order = np.argsort(dense.cluster_sizes_)
+    assert (np.diff(exemplars.get_sizes()[order]) > 0).all()
+
+
+def test_map_keeps_blobs_apart(dense):
+    """Rows lie nearer to their own exemplar on the map too: it is a picture of the clusters."""
+    rows, exemplars = (np.asarray(shown.get_offsets()) for shown in sample_map(dense).axes[0].collections)
+    distances = np.linalg.norm(rows[:, None] - exemplars, axis=2)
+    np.testing.assert_array_equal(distances.argmin(axis=1), dense.validation_labels_)
+
+
+def test_two_columns_are_drawn_as_they_are(blobs):
+    learner = ExemplarClustering(3, random_state=0).fit(blobs[:, :2])
+    axes = sample_map(learner).axes[0]
+    np.testing.assert_array_equal(axes.collections[1].get_offsets(), learner.exemplars_)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0", "x1")
+
+
+@pytest.mark.parametrize(
+    "X", [np.arange(50.0)[:, None], np.ones((50, 4)), np.eye(1, 3), np.eye(2, 3), csr_matrix(np.eye(3, 90))]
+)
+def test_maps_of_flat_data(X):
+    rows, _ = sample_map(ExemplarClustering(2, random_state=0).fit(X)).axes[0].collections
+    assert np.isfinite(np.asarray(rows.get_offsets())).all()
+
+
+def test_sparse_rows_stay_sparse_on_the_map(sparse_rows):
+    rows, exemplars = sample_map(sparse_rows).axes[0].collections
+    assert (len(rows.get_offsets()), len(exemplars.get_offsets())) == (400, 6)
+
+
+def test_objects_are_placed_by_their_dissimilarities(words):
+    rows, exemplars = (np.asarray(shown.get_offsets()) for shown in sample_map(words).axes[0].collections)
+    own = exemplars[words.validation_labels_]
+    other = exemplars[1 - words.validation_labels_]
+    assert (np.linalg.norm(rows - own, axis=1) < np.linalg.norm(rows - other, axis=1)).all()
+    at = [words.validation_rows_.index(word) for word in words.exemplars_]
+    np.testing.assert_allclose(rows[at], exemplars, atol=1e-9)  # an exemplar is one of the rows
+
+
+def test_pictures_on_the_map(digits):
+    boxes = [a for a in sample_map(digits, image=(8, 8)).axes[0].artists if isinstance(a, AnnotationBbox)]
+    assert 1 < len(boxes) <= 12
+    largest = as_pictures(digits.exemplars_, (8, 8))[_at(digits)]
+    np.testing.assert_array_equal(boxes[0].offsetbox.get_data(), largest)
+
+
+def _at(learner):
+    return int(learner.cluster_sizes_.argmax())
+
+
+def test_contact_sheet_starts_with_the_largest_cluster(digits):
+    sheet = exemplar_images(digits, (8, 8)).axes[0].images[0].get_array()
+    first = digits.exemplars_[_at(digits)].reshape(8, 8)
+    np.testing.assert_allclose(sheet[:8, :8, 0], np.round(first / 16 * 255), atol=1)
+    assert (sheet[:8, 8, 3] == 0).all()  # a clear gap
+
+
+def test_colour_pictures_keep_their_channels():
+    red = np.tile([1.0, 0.0, 0.0], 6)
+    picture = as_pictures(np.array([red, red[::-1]]), (2, 3, 3))
+    assert picture.shape == (2, 2, 3, 3)
+    assert (picture[0, ..., 0] == 255).all()
+    assert (picture[0, ..., 1:] == 0).all()
+    assert data_uri(picture[0]).startswith("data:image/png;base64,")
+
+
+def test_pictures_of_one_grey_do_not_divide_by_zero():
+    assert (as_pictures(np.full((3, 4), 7.0), (2, 2)) == 0).all()
+
+
+@pytest.mark.parametrize(("shape", "message"), [((5, 5), "need 25 columns.*have 64"), ((64,), "got \\(64,\\)")])
+def test_wrong_shapes_are_named(digits, shape, message):
+    with pytest.raises(ValueError, match=message):
+        exemplar_images(digits, shape)
+
+
+def test_neighbours_differ_in_colour():
+    line = np.c_[np.arange(60.0), np.zeros(60)]
+    colours = spread_colours(line, 6)
+    assert (colours[1:] != colours[:-1]).all()
+    assert set(colours) == set(range(6))
+
+
+def test_svg_takes_the_colours_of_the_page(dense):
+    svg = as_svg(sample_map(dense), 'rows & "more"')
+    assert svg.startswith('<svg viewBox="0 0 ')
+    assert 'aria-label="rows &amp; &quot;more&quot;"' in svg
+    assert "var(--ink)" in svg
+    assert "http" not in svg
+    ids = re.findall(r' id="([^"]+)"', svg)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"(?:href=\"|url\()#([^\")]+)", svg)) == set(ids)
+
+
+def test_figures_leave_pyplot_alone(dense):
+    import matplotlib.pyplot as plt
+
+    assert isinstance(cluster_sizes(dense), Figure)
+    assert not plt.get_fignums()

@@ -1,0 +1,279 @@
+"""The report tells the learner's facts, loads nothing, and escapes what it is given."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+
+from modicum import ExemplarClustering, OnlineKMeans, Reservoir, __version__
+from modicum.base import Learner
+from modicum.history import History
+from modicum.plot import write_report
+from modicum.plot.gallery import MOST_ROWS
+from modicum.plot.pages import PAGES, gain_over_random
+
+LIMIT = 1_500_000
+
+
+class Outline(HTMLParser):
+    """Tags with their attributes, and the text that a reader sees."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.words, self.open = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in ("meta", "img", "path", "use", "image"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self.open:
+            while self.open.pop() != tag:
+                pass
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture
+def report(tmp_path):
+    def write(learner, **given):
+        path = tmp_path / "report.html"
+        write_report(path, learner, **given)
+        html = path.read_text("utf-8")
+        assert len(html.encode()) < LIMIT
+        _check_self_contained(html)
+        return Outline(html)
+
+    return write
+
+
+def _check_self_contained(html):
+    assert "http:" not in html
+    assert "https:" not in html
+    assert "@import" not in html
+    for tag, attributes in Outline(html).tags:
+        assert tag not in ("script", "link", "iframe")
+        for name in ("src", "href", "xlink:href"):
+            assert attributes.get(name, "#").startswith(("#", "data:"))
+
+
+def test_facts_of_exemplars(report, dense):
+    page = report(dense, source="blobs.csv", seconds=2.0, command="modicum exemplars blobs.csv --k 3")
+    assert "3 exemplars stand for 1,000 rows." in page.text
+    assert f"is {dense.loss_:.3g}" in page.text
+    assert f"{gain_over_random(dense):.0%} less than with as many rows drawn at random" in page.text
+    for words in ("blobs.csv", "modicum exemplars blobs.csv --k 3", "time 2 s", "rows per second 500", "budget 64 MiB"):
+        assert words in page.text
+    assert f"swaps {dense.n_swaps_}" in page.text
+    assert str(dense.guarantee()) in page.text
+    assert f"modicum {__version__}" in page.text
+    assert "random_state 0" in page.text
+    for row in dense.exemplar_indices_:
+        assert f"{row:,}" in page.text
+
+
+def test_a_sample_is_not_taken_for_the_stream(report, digits):
+    """Exemplars fit the rows that chose them better than others: the sentence says so and compares nothing."""
+    text = report(digits).text
+    assert "Over the 400 rows that served to choose them the squared distance of a row to its exemplar is" in text
+    assert "drawn at random" not in text
+    assert np.mean(digits.transform(load_digits().data).min(axis=1)) > digits.loss_
+
+
+def test_frame_is_semantic(report, dense):
+    page = report(dense)
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == 1
+    assert len(page.all("h2")) == 5
+    drawings = page.all("svg")
+    assert len(drawings) == len(page.all("figcaption")) >= 2
+    assert all(drawing["aria-label"] for drawing in drawings)
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_largest_cluster_comes_first_with_its_picks(report, dense):
+    names = [f"blob {int(size)}" for size in dense.cluster_sizes_]
+    text = report(dense, picks={"blob": names, "price": [1.5, 2.25, 3.0]}).text
+    assert text.index("blob 600") < text.index("blob 300") < text.index("blob 100")
+    assert "1.500" in text
+    assert "2.250" in text
+
+
+def test_wide_tables_tell_what_they_leave_out(report, digits):
+    page = report(digits)
+    assert "40 of 64 columns are not shown." in page.text
+    assert len(page.all("th")) == 24 + 2
+    assert "Sizes are estimated from 400 rows." in page.text
+
+
+def test_sparse_rows_are_told_by_their_largest_entries(report, sparse_rows):
+    row = sparse_rows.exemplars_[0]
+    largest = int(row.indices[row.data.argmax()])
+    assert f"x{largest}: {row.data.max():.3g}" in report(sparse_rows).text
+
+
+def test_objects_are_told_as_text(report, words):
+    page = report(words)
+    assert all(word in page.text for word in words.exemplars_)
+    assert "The dissimilarity (unlike) of a row" in page.text
+
+
+def test_pictures(report, digits):
+    labels = load_digits().target[digits.exemplar_indices_]
+    page = report(digits, image=(8, 8), picks={"digit": labels})
+    pictures = page.all("img")
+    assert len(pictures) == 12
+    assert all(picture["src"].startswith("data:image/png;base64,") for picture in pictures)
+    first = digits.cluster_sizes_.argmax()
+    assert f"row {digits.exemplar_indices_[first]:,}, digit {labels[first]}" in pictures[0]["alt"]
+
+
+def test_many_large_pictures_stay_small(report):
+    X = np.random.default_rng(0).random((200, 40 * 40 * 3), np.float32)  # noise, which no file format can squeeze
+    learner = ExemplarClustering(150, random_state=0).fit(X)
+    page = report(learner, image=(40, 40, 3))
+    assert 10 < len(page.all("img")) < 150
+    assert f"The first {len(page.all('img'))} of 150 are shown." in page.text
+
+
+def test_text_is_escaped(report, dense):
+    nasty = "<script>alert('x')</script>"
+    page = report(dense, source=nasty, command=nasty, picks={"note": [nasty] * 3, nasty: ["a", "b", "c"]}, text="note")
+    assert page.text.count("alert('x')") >= 5  # title twice, command, three cards: told, not run
+
+
+def test_escaped_in_tables_and_captions_too(report, digits):
+    nasty = ['"><script>alert(1)</script>'] * 12
+    report(digits, picks={"note": nasty})
+    report(digits, picks={"note": nasty}, image=(8, 8))
+
+
+def test_texts_are_cards_and_long_ones_are_cut(report, dense):
+    page = report(dense, picks={"note": ["short", None, "long " * 500], "year": [2021, 2022, 2023]}, text="note")
+    assert "year 2021" in page.text
+    assert 300 < page.text.count("long") * 5 <= 325
+    assert "None" not in page.text.split("Memory and time")[0]
+
+
+def test_picks_and_text_must_fit(tmp_path, dense):
+    with pytest.raises(ValueError, match=r"must have 3 rows.*'a' has 2"):
+        write_report(tmp_path / "r.html", dense, picks={"a": [1, 2]})
+    with pytest.raises(ValueError, match="got 'b', there are: a"):
+        write_report(tmp_path / "r.html", dense, picks={"a": [1, 2, 3]}, text="b")
+    assert not list(tmp_path.iterdir())
+
+
+def test_picks_of_arrow_and_pandas(report, dense):
+    pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    picks = {
+        "town": pa.chunked_array([["Bern", "Rom"], ["Ulm"]]),
+        "height": pd.Series([1.25, 2.5, 4.0], index=[7, 8, 9]),
+    }
+    text = report(dense, picks=picks).text
+    assert "Bern" in text
+    assert "1.250" in text
+
+
+def test_unfitted_learners_have_no_report(tmp_path):
+    with pytest.raises(NotFittedError):
+        write_report(tmp_path / "r.html", ExemplarClustering())
+
+
+def test_given_exemplars_have_no_row(report, blobs):
+    learner = ExemplarClustering(3, locked=blobs[:1], random_state=0).fit(blobs)
+    assert " given " in report(learner).text
+
+
+def test_racing_and_single_exemplar(report, blobs):
+    learner = ExemplarClustering(1, confidence=0.9, random_state=0).fit(blobs)
+    text = report(learner).text
+    assert "1 exemplar stands for 1,000 rows." in text
+    assert "saved by racing" in text
+
+
+def test_means(report):
+    X = load_digits().data
+    learner = OnlineKMeans(7).fit(X)
+    page = report(learner, image=(8, 8))
+    assert "7 means followed 1,797 rows" in page.text
+    assert len(page.all("img")) == 7
+
+
+def test_reservoir(report, blobs):
+    learner = Reservoir(300, random_state=0).fit(blobs)
+    text = report(learner).text
+    assert "300 rows drawn from 1,000 rows, each as likely" in text
+    assert f"The first {MOST_ROWS} of 300 are shown." in text
+    assert "All 1,000 rows seen so far are kept." in report(Reservoir(2000).fit(blobs)).text
+    weighted = Reservoir(50, random_state=0).fit(blobs, sample_weight=np.linspace(1, 99, 1000))
+    assert "in proportion to its weight" in report(weighted).text
+
+
+class _Tally(Learner):
+    """Counts rows, and has no page of its own."""
+
+    def __init__(self, step=1):
+        self.step = step
+
+    def _learn(self, X, y, weight, row_ids):
+        self._history = History("rows", "steps")
+        for row in range(len(X)):
+            self._history.record(row, row * self.step)
+
+    def _n_retained(self):
+        return 0
+
+    @property
+    def history_(self):
+        return self._history.columns_as_arrays()
+
+
+def test_any_other_learner_has_a_page(report):
+    page = report(_Tally(step=3).fit(np.zeros((40, 2))))
+    assert "_Tally learned from 40 rows" in page.text
+    assert "step 3" in page.text
+    assert [drawing["aria-label"] for drawing in page.all("svg")] == ["steps against rows"]
+
+
+def test_a_family_adds_its_page_to_the_table(report, monkeypatch):
+    monkeypatch.setitem(PAGES, "_Tally", lambda learner, context: ("A page of its own.", []))
+    assert "A page of its own." in report(_Tally().fit(np.zeros((4, 2)))).text
+
+
+def test_gain_over_random_rows(dense, blobs):
+    assert 0.3 < gain_over_random(dense) < 1
+    assert gain_over_random(ExemplarClustering(10, random_state=0).fit(blobs[:10])) == 0  # all rows on both sides
+
+
+def test_places_left_empty_are_told(report):
+    learner = ExemplarClustering(5, random_state=0).fit(np.tile([[0.0, 1.0], [5.0, 2.0]], (20, 1)))
+    assert "exemplars 2 of 5" in report(learner).text
+
+
+def test_gain_leaves_the_learner_as_it_was(report, dense):
+    before = dense.to_bytes()
+    report(dense)
+    assert dense.to_bytes() == before
+
+
+def test_styles_for_dark_print_and_phone(tmp_path, dense):
+    write_report(tmp_path / "r.html", dense)
+    html = (tmp_path / "r.html").read_text()
+    for rule in ("prefers-color-scheme: dark", "@media print", "width=device-width"):
+        assert rule in html
+    assert not re.search(r"var\(--(?!ink|soft|line|accent|paper)", html)

@@ -1,0 +1,223 @@
+"""One table of 1,003 rows in every form that `stream` reads."""
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+from sklearn.datasets import dump_svmlight_file
+
+N_ROWS = 1_003  # not a multiple of any chunk size in these tests
+NAMES = ["a", "b", "c", "d"]
+
+# Multiples of 1/8 are written and read back exactly by all formats; half of them 0, for the sparse ones.
+VALUES = np.random.default_rng(7).integers(-40, 40, size=(N_ROWS, 4)) / 8
+VALUES[np.random.default_rng(8).random((N_ROWS, 4)) < 0.5] = 0
+VALUES[0] = 1 / 8  # a row without zeros: sparse formats see all columns
+
+
+@pytest.fixture
+def values() -> np.ndarray:
+    return VALUES
+
+
+@pytest.fixture
+def table() -> pa.Table:
+    """The values, with a column of text beside them."""
+    columns = dict(zip(NAMES, VALUES.T, strict=True))
+    return pa.table({**columns, "text": [f"row {i}" for i in range(N_ROWS)]})
+
+
+class Tensor:
+    """As much of a torch tensor as a reader may use."""
+
+    def __init__(self, values: np.ndarray):
+        self._values = values
+        self.ndim, self.shape, self.dtype = values.ndim, values.shape, "torch.float64"
+
+    def detach(self) -> "Tensor":
+        return self
+
+    def cpu(self) -> "Tensor":
+        return self
+
+    def numpy(self) -> np.ndarray:
+        return self._values
+
+    def __array__(self, *args: Any) -> np.ndarray:
+        raise RuntimeError("can't convert a tensor that requires grad")
+
+    def __getitem__(self, rows: slice) -> "Tensor":
+        return Tensor(self._values[rows])
+
+
+class Loader:
+    """A DataLoader: can be iterated again, gives lists of tensors of uneven length."""
+
+    def __init__(self, values: np.ndarray):
+        self._values = values
+
+    def __iter__(self) -> Any:
+        for rows in np.split(self._values, [10, 10, 11, 500]):
+            yield [Tensor(rows), Tensor(rows[:, 0])]
+
+
+def _parquet(folder: Path, table: pa.Table) -> Path:
+    pa.parquet.write_table(table, folder / "x.parquet", row_group_size=97)
+    return folder / "x.parquet"
+
+
+def _parquet_folder(folder: Path, table: pa.Table) -> Path:
+    for i, begin in enumerate(range(0, len(table), 401)):
+        pa.parquet.write_table(table.slice(begin, 401), folder / f"part-{i}.parquet", row_group_size=100)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def _arrow(folder: Path, table: pa.Table) -> Path:
+    with pa.ipc.new_file(str(folder / "x.arrow"), table.schema) as file:
+        file.write_table(table, max_chunksize=111)
+    return folder / "x.arrow"
+
+
+def _arrow_stream(folder: Path, table: pa.Table) -> Path:
+    with pa.ipc.new_stream(str(folder / "x.arrows"), table.schema) as file:
+        file.write_table(table, max_chunksize=111)
+    return folder / "x.arrows"
+
+
+def _feather(folder: Path, table: pa.Table) -> Path:
+    pa.feather.write_feather(table, folder / "x.feather", compression="lz4", chunksize=200)
+    return folder / "x.feather"
+
+
+def _csv_text(table: pa.Table, delimiter: str = ",") -> bytes:
+    file = io.BytesIO()
+    pa.csv.write_csv(table, file, pa.csv.WriteOptions(delimiter=delimiter))
+    return file.getvalue()
+
+
+def _json_text(table: pa.Table) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in table.to_pylist())
+
+
+def _written(name: str, text: Callable[[pa.Table], bytes]) -> Callable[[Path, pa.Table], Path]:
+    def write(folder: Path, table: pa.Table) -> Path:
+        data = text(table)
+        (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return folder / name
+
+    return write
+
+
+def _csv_glob(folder: Path, table: pa.Table) -> str:
+    for i, begin in enumerate(range(0, len(table), 300)):
+        (folder / f"part{i}.csv").write_bytes(_csv_text(table.slice(begin, 300)))
+    (folder / "notes.txt").touch()
+    return f"{folder}/part*.csv"
+
+
+def _npy(folder: Path, table: pa.Table) -> Path:
+    np.save(folder / "x.npy", VALUES)
+    return folder / "x.npy"
+
+
+def _npy_glob(folder: Path, table: pa.Table) -> str:
+    np.save(folder / "0.npy", VALUES[:500])
+    np.save(folder / "1.npy", np.asfortranarray(VALUES[500:]))
+    return f"{folder}/*.npy"
+
+
+def _npz(folder: Path, table: pa.Table) -> Path:
+    np.savez_compressed(folder / "x.npz", X=VALUES, y=VALUES[:, 0])
+    return folder / "x.npz"
+
+
+def _sparse_npz(folder: Path, table: pa.Table) -> Path:
+    scipy.sparse.save_npz(folder / "s.npz", scipy.sparse.csr_matrix(VALUES))
+    return folder / "s.npz"
+
+
+def _svmlight_text(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    dump_svmlight_file(VALUES, VALUES[:, 0], file, zero_based=False)
+    return file.getvalue()
+
+
+def _svmlight_folder(folder: Path, table: pa.Table) -> Path:
+    lines = _svmlight_text(table).splitlines(keepends=True)
+    (folder / "0.svm").write_bytes(b"# a comment\n" + b"".join(lines[:600]))
+    (folder / "1.svm").write_bytes(b"\n" + b"".join(lines[600:]))
+    return folder
+
+
+SOURCES: dict[str, Callable[[Path, pa.Table], Any]] = {
+    "array": lambda folder, table: VALUES,
+    "fortran array": lambda folder, table: np.asfortranarray(VALUES),
+    "tensor": lambda folder, table: Tensor(VALUES),
+    "csr": lambda folder, table: scipy.sparse.csr_array(VALUES),
+    "coo": lambda folder, table: scipy.sparse.coo_matrix(VALUES),
+    "rows in a list": lambda folder, table: VALUES.tolist(),
+    "pandas": lambda folder, table: table.to_pandas().set_index(pd.Index(range(5, N_ROWS + 5), name="key")),
+    "polars": lambda folder, table: pl.from_arrow(table),
+    "arrow table": lambda folder, table: table,
+    "record batch": lambda folder, table: table.combine_chunks().to_batches()[0],
+    "npy": _npy,
+    "npy glob": _npy_glob,
+    "npz": _npz,
+    "npz by name": lambda folder, table: f"{_npz(folder, table)}:X",
+    "sparse npz": _sparse_npz,
+    "parquet": _parquet,
+    "parquet folder": _parquet_folder,
+    "arrow": _arrow,
+    "arrow stream": _arrow_stream,
+    "feather": _feather,
+    "csv": _written("x.csv", _csv_text),
+    "csv.gz": _written("x.csv.gz", _csv_text),
+    "csv without header": _written("x.csv", lambda table: _csv_text(table.drop("text")).partition(b"\n")[2]),
+    "tsv": _written("x.tsv", lambda table: _csv_text(table, "\t")),
+    "csv glob": _csv_glob,
+    "jsonl": _written("x.jsonl", _json_text),
+    "ndjson.gz": _written("x.ndjson.gz", _json_text),
+    "svmlight": _written("x.svm", _svmlight_text),
+    "libsvm.gz": _written("x.libsvm.gz", _svmlight_text),
+    "svmlight folder": _svmlight_folder,
+    "chunks in a list": lambda folder, table: np.split(VALUES, [10, 10, 11, 500]),
+    "data loader": lambda folder, table: Loader(VALUES),
+    "sparse chunks": lambda folder, table: [scipy.sparse.csr_matrix(VALUES[:7]), scipy.sparse.coo_array(VALUES[7:])],
+}
+ONCE: dict[str, Callable[[Path, pa.Table], Any]] = {
+    "generator": lambda folder, table: (VALUES[i : i + 13] for i in range(0, N_ROWS, 13)),
+    "generator of pairs": lambda folder, table: (
+        (VALUES[i : i + 13], VALUES[i : i + 13, 0]) for i in range(0, 1003, 13)
+    ),
+    "record batch reader": lambda folder, table: table.to_reader(max_chunksize=50),
+}
+
+
+@pytest.fixture(params=SOURCES)
+def source(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) -> Any:
+    """A source that can be read again."""
+    return SOURCES[request.param](tmp_path, table)
+
+
+@pytest.fixture(params=SOURCES | ONCE)
+def new_source(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) -> Callable[[], Any]:
+    """Makes the source anew each time, so that it may be one that is read only once."""
+    return lambda: (SOURCES | ONCE)[request.param](tmp_path, table)
+
+
+@pytest.fixture(params=ONCE)
+def one_shot(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) -> Any:
+    return ONCE[request.param](tmp_path, table)

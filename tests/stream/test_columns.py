@@ -1,0 +1,274 @@
+"""Which columns become X, y and weight, what they are called, and what is read for them."""
+
+import subprocess
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import scipy.sparse
+
+from modicum.exceptions import DataError, MissingExtraError
+from modicum.stream import stream
+
+
+def one(source, **options):
+    """All rows as one chunk."""
+    (chunk,) = stream(source, chunk_size=10_000, **options)
+    return chunk
+
+
+TABULAR = ["pandas", "polars", "arrow table", "parquet folder", "arrow", "arrow stream", "csv", "tsv", "jsonl"]
+
+
+@pytest.mark.parametrize("source", TABULAR, indirect=True)
+def test_tables_know_their_columns(source, values):
+    rows = stream(source, target="b", weight=0, columns=["d", "c"])
+    assert rows.columns == ["d", "c"]
+    assert [name for name in rows.table_columns if name != "key"] == ["a", "b", "c", "d", "text"]
+    with pytest.raises(DataError, match=r"no column 'bb'\. Did you mean 'b'"):
+        stream(source, target="bb")
+
+
+@pytest.mark.parametrize("source", TABULAR, indirect=True)
+@pytest.mark.parametrize("columns", [["d", "c"], "d, c", [3, 2], np.array([3, 2])])
+def test_columns_come_in_the_order_asked_for(source, values, columns):
+    chunk = one(source, columns=columns, target="b", weight="a")
+    np.testing.assert_array_equal(chunk.X, values[:, [3, 2]])
+    np.testing.assert_array_equal(chunk.y, values[:, 1])
+    np.testing.assert_array_equal(chunk.sample_weight, values[:, 0])
+
+
+@pytest.mark.parametrize("source", TABULAR, indirect=True)
+def test_by_default_all_numbers_but_target_and_weight(source, values):
+    rows = stream(source, target="c", weight="a")
+    assert rows.columns == ["b", "d"]
+    chunk = next(iter(rows))
+    np.testing.assert_array_equal(chunk.X, values[:, [1, 3]])
+    np.testing.assert_array_equal(chunk.sample_weight, values[:, 0])
+    assert chunk.sample_weight.dtype == np.float64
+
+
+@pytest.mark.parametrize("source", TABULAR, indirect=True)
+def test_target_of_text(source):
+    y = one(source, target="text").y
+    assert y[[0, 500, 1_002]].tolist() == ["row 0", "row 500", "row 1002"]
+
+
+@pytest.mark.parametrize(
+    "source", ["array", "csr", "tensor", "npy glob", "sparse npz", "chunks in a list", "sparse chunks"], indirect=True
+)
+def test_columns_of_arrays_are_positions(source, values):
+    chunk = one(source, columns="3,1", target=-4, weight=2)
+    X = chunk.X.toarray() if scipy.sparse.issparse(chunk.X) else chunk.X
+    np.testing.assert_array_equal(X, values[:, [3, 1]])
+    np.testing.assert_array_equal(chunk.y, values[:, 0])
+    np.testing.assert_array_equal(chunk.sample_weight, values[:, 2])
+    with pytest.raises(DataError, match=r"no column 'price'. Its columns have no names, only positions: 0 to 3"):
+        one(source, columns=["price"])
+
+
+def test_svmlight_label_is_y_and_columns_fix_the_width(tmp_path):
+    (tmp_path / "x.svm").write_text("1 qid:7 1:2 3:4 # first\n-1 2:5\n")
+    plain = one(tmp_path / "x.svm")
+    assert plain.X.toarray().tolist() == [[2, 0, 4], [0, 5, 0]]
+    assert plain.y.tolist() == [1, -1]
+    assert plain.X.indices.dtype == np.int32
+    assert one(tmp_path / "x.svm", columns=range(6)).X.shape == (2, 6)
+    assert one(tmp_path / "x.svm", columns="2,0").X.toarray().tolist() == [[4, 2], [0, 0]]
+    (tmp_path / "x.svm").write_text("1 0:2 3:4\n-1 2:5\n")
+    assert one(tmp_path / "x.svm").X.toarray().tolist() == [[2, 0, 0, 4], [0, 0, 5, 0]]
+    with pytest.raises(DataError, match="only its label, which is y"):
+        stream(tmp_path / "x.svm", target="label")
+
+
+NARROW = [np.float32, np.float16, np.bool_, np.int8, np.uint8, np.int16, np.uint16]
+WIDE = [np.float64, np.int32, np.uint32, np.int64, np.uint64]
+
+
+@pytest.mark.parametrize("dtype", NARROW + WIDE)
+def test_float32_where_it_is_exact(dtype, tmp_path):
+    expected = np.float32 if dtype in NARROW else np.float64
+    values = np.array([[0, 1], [1, 1]], dtype)
+    columns = {"a": values[:, 0], "b": values[:, 1]}
+    np.save(tmp_path / "x.npy", values)
+    pa.parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
+    sources = [values, tmp_path / "x.npy", tmp_path / "x.parquet", pd.DataFrame(columns), [values]]
+    for source in sources:
+        X = one(source).X
+        assert X.dtype == expected
+        np.testing.assert_array_equal(X, values)
+    if dtype != np.float16:
+        assert one(pl.DataFrame(columns)).X.dtype == expected
+        assert one(scipy.sparse.csc_array(values)).X.dtype == expected
+
+
+def test_one_wide_column_makes_all_wide(tmp_path):
+    narrow, wide = pa.table({"a": np.ones(2, np.float32)}), pa.table({"a": np.full(2, 1 / 3)})
+    pa.parquet.write_table(narrow, tmp_path / "0.parquet")
+    pa.parquet.write_table(wide, tmp_path / "1.parquet")
+    X = one(tmp_path).X  # the second file decides
+    assert X.dtype == np.float64
+    assert X.ravel().tolist() == [1, 1, 1 / 3, 1 / 3]
+
+
+def test_labels_keep_their_type(tmp_path):
+    (tmp_path / "x.csv").write_text("a,y,z\n1,0,true\n2,1,false\n")
+    assert one(tmp_path / "x.csv", target="y").y.dtype == np.int64
+    assert one(tmp_path / "x.csv", target="z").y.tolist() == [True, False]
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": pd.Categorical(["u", "v"])})
+    assert one(frame, target="y").y.tolist() == ["u", "v"]
+
+
+def test_dates_in_text_are_labels_as_written(tmp_path):
+    (tmp_path / "x.csv").write_text("a,day\n1,2024-01-02\n2,2024-01-03\n")
+    assert one(tmp_path / "x.csv", target="day").y.tolist() == ["2024-01-02", "2024-01-03"]
+
+
+def test_decimals_are_numbers():
+    prices = pa.array([Decimal("1.25"), Decimal("2.50")])
+    assert one(pa.table({"a": prices})).X.tolist() == [[1.25], [2.5]]
+
+
+def test_whole_numbers_may_turn_into_others_later(tmp_path):
+    n = 300_000  # the file is longer than the part from which types are inferred
+    for name, line in (("x.csv", "%s,1\n"), ("x.jsonl", '{"a": %s, "b": 1}\n')):
+        header = "a,b\n" if name == "x.csv" else ""
+        (tmp_path / name).write_text(header + line % 1 * n + line % 2.5)
+        last = list(stream(tmp_path / name))[-1]
+        assert last.row_ids[-1] == n
+        assert last.X[-1].tolist() == [2.5, 1]
+
+
+def test_csv_quotes_blank_lines_and_byte_order_mark(tmp_path):
+    (tmp_path / "x.csv").write_bytes('\ufeff"a, b",c,d\n\n1,"two\nlines","x, ""y"""\n2,z,\n'.encode())
+    rows = stream(tmp_path / "x.csv")
+    assert rows.columns == ["a, b"]
+    assert [chunk.X.tolist() for chunk in rows] == [[[1], [2]]]
+    assert rows.take([0]).to_pylist() == [{"a, b": 1, "c": "two\nlines", "d": 'x, "y"'}]
+
+
+def test_index_of_a_frame_is_not_a_feature(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2.0]}, index=pd.Index([7, 8], name="key"))
+    frame.to_parquet(tmp_path / "x.parquet")
+    for source in (frame, tmp_path / "x.parquet"):
+        assert stream(source).columns == ["a"]
+        assert one(source, columns=["key"]).X.tolist() == [[7], [8]]
+
+
+def test_only_the_chosen_columns_are_read(tmp_path):
+    """The bytes of the other column are destroyed, so that any attempt to read it fails."""
+    noise = np.random.default_rng(0).random(1_000)
+    table = pa.table({"a": np.arange(1_000.0), "b": noise})
+    path = tmp_path / "x.parquet"
+    pa.parquet.write_table(table, path, compression="none", use_dictionary=False)
+    column = pa.parquet.ParquetFile(path).metadata.row_group(0).column(1)
+    data = bytearray(path.read_bytes())
+    data[column.data_page_offset : column.data_page_offset + 100] = b"\xff" * 100
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"x\.parquet"):
+        one(path)
+    assert one(path, columns="a").X.ravel().tolist() == list(range(1_000))
+
+
+def test_resuming_skips_row_groups_unread(tmp_path):
+    path = tmp_path / "x.parquet"
+    pa.parquet.write_table(
+        pa.table({"a": np.random.default_rng(0).random(1_000)}), path, row_group_size=100, use_dictionary=False
+    )
+    page = pa.parquet.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    data = bytearray(path.read_bytes())
+    data[page : page + 50] = b"\xff" * 50
+    path.write_bytes(data)
+    assert sum(map(len, stream(path, chunk_size=50, start=100))) == 900
+    assert len(stream(path).take([999, 100])) == 2
+    with pytest.raises(DataError):
+        list(stream(path, chunk_size=50, start=99))
+
+
+def test_descriptions(tmp_path, table):
+    pa.parquet.write_table(table, tmp_path / "x.parquet")
+    assert stream(np.zeros((2_000, 3))).description == "2,000 rows x 3 columns of an array"
+    assert stream(tmp_path / "x.parquet").description == f"1,003 rows x 4 columns of {tmp_path}/x.parquet"
+    assert stream(f"{tmp_path}/*.parquet", passes=2).description.endswith("/*.parquet, 2 passes")
+    assert stream(iter([])).description == "rows of a list_iterator"
+    assert stream(["a"]).description == "1 row of a list of objects"
+    assert repr(stream(["a"])) == "<Stream: 1 row of a list of objects>"
+
+
+KNOWN = {
+    "array",
+    "csr",
+    "tensor",
+    "rows in a list",
+    "pandas",
+    "polars",
+    "arrow table",
+    "npy",
+    "npz",
+    "parquet",
+    "arrow",
+}
+
+
+@pytest.mark.parametrize("source", sorted(KNOWN | {"parquet folder", "svmlight", "feather"}), indirect=True)
+def test_length_is_known_beforehand(source):
+    rows = stream(source, passes=3)
+    assert (rows.n_rows, rows.total) == (1_003, 3_009)
+
+
+@pytest.mark.parametrize("source", ["csv", "jsonl", "arrow stream", "chunks in a list", "data loader"], indirect=True)
+def test_length_is_not_known_beforehand(source):
+    rows = stream(source, passes=3)
+    assert (rows.n_rows, rows.total) == (None, None)
+    with pytest.raises(DataError, match="target can be an array only if the number of rows is known"):
+        stream(source, target=np.zeros(1_003))
+
+
+def test_pairs_and_triples_bring_y_and_weight():
+    X, y, weight = np.eye(4), np.array(list("abca")), np.array([1, 2, 3, 4])
+    chunk = one(iter([(X[:1], y[:1], weight[:1]), (X[1:], y[1:], weight[1:])]))
+    assert chunk.y.tolist() == list("abca")
+    assert chunk.sample_weight.tolist() == [1, 2, 3, 4]
+    words = one(iter([(["u", "v"], [0, 1]), (["w"], [1])]))
+    assert (words.X, words.y.tolist()) == (["u", "v", "w"], [0, 1, 1])
+
+
+def test_lists_of_objects_stay_lists():
+    for objects in (["a", "bc"], [("a", 1), ("b", 2)], [[1, 2], [3]], [{1}, {2}], [None], [b"x"]):
+        assert objects == one(objects).X
+    assert one(np.array(["a", "b"])).X == ["a", "b"]
+    assert one([[1, 2], [3, 4]]).X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_import_is_light_and_pyarrow_is_asked_for_by_name():
+    code = """
+import sys
+import modicum.stream
+heavy = {"scipy", "pyarrow", "pandas", "polars", "sklearn", "numba"} & set(sys.modules)
+assert not heavy, heavy
+sys.modules["pyarrow"] = None
+for source in ("x.parquet", "x.csv"):
+    open(source, "w").close()
+    try:
+        modicum.stream.stream(source)
+    except ImportError as error:
+        print(error)
+"""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    assert 'reading Parquet needs pyarrow. Install it with: pip install "modicum[cli]"' in run.stdout
+    assert "reading CSV needs pyarrow" in run.stdout
+
+
+def test_a_frame_without_pyarrow_says_what_is_missing(monkeypatch):
+    frame = pd.DataFrame({"a": [1.0]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="reading data frames needs pyarrow"):
+        stream(frame)

@@ -1,0 +1,195 @@
+"""State files: exact, atomic, and safe to open."""
+
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors.numpy import save
+from scipy import sparse
+
+import modicum
+from modicum import state
+from modicum.base import Learner
+from modicum.exceptions import StateError
+
+
+@pytest.fixture
+def blob():
+    return modicum.Reservoir(20, random_state=0).partial_fit(np.arange(60.0).reshape(30, 2)).to_bytes()
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values)
+def test_plain_values_come_back(value):
+    assert state.from_bytes(state.to_bytes({"value": value}))["value"] == value
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]),
+        hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4),
+    )
+)
+def test_arrays_come_back_bit_for_bit(array):
+    again = state.from_bytes(state.to_bytes({"a": array}))["a"]
+    assert again.dtype == array.dtype
+    assert again.tobytes() == array.tobytes()
+
+
+def test_everything_else_comes_back():
+    rng = np.random.default_rng(3)
+    rng.normal(size=5)
+    content = {
+        "generator": rng,
+        "tuple": (1, "two", None),
+        "words": np.array(["a", "bc"]),
+        "objects": np.array([["x"], {"y": 1}, None], object),
+        "sparse": sparse.csr_matrix(np.eye(3)),
+        "scalar": np.float32(1.5),
+    }
+    again = state.from_bytes(state.to_bytes(content))
+    assert again["tuple"] == content["tuple"]
+    assert again["words"].tolist() == ["a", "bc"]
+    assert again["objects"].tolist() == content["objects"].tolist()
+    assert (again["sparse"] != content["sparse"]).nnz == 0
+    assert type(again["scalar"]) is np.float32
+    np.testing.assert_array_equal(again["generator"].normal(size=9), rng.normal(size=9))
+
+
+def test_every_truncation_is_refused(blob):
+    for length in [*range(0, len(blob), 37), len(blob) - 1]:
+        with pytest.raises(StateError):
+            Learner.from_bytes(blob[:length])
+
+
+def test_every_flipped_byte_is_refused(blob):
+    rng = np.random.default_rng(0)
+    for at in rng.choice(len(blob), 300, replace=False):
+        damaged = bytearray(blob)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        with pytest.raises(StateError):
+            Learner.from_bytes(bytes(damaged))
+
+
+@pytest.mark.parametrize(
+    "foreign", [b"", b"PK\x03\x04 a zip file, say", b"\x93NUMPY", save({"x": np.ones(3)}), struct.pack("<Q", 2) + b"[]"]
+)
+def test_foreign_files_are_refused(foreign, tmp_path):
+    path = tmp_path / "other.mcm"
+    path.write_bytes(foreign)
+    with pytest.raises(StateError, match=r"other\.mcm"):
+        modicum.load(path)
+
+
+def rewritten(blob, change):
+    """A whole, well-formed file whose header says something else."""
+    header = json.loads(blob[8 : 8 + int.from_bytes(blob[:8], "little")])
+    _, _, text = header["__metadata__"]["modicum"].partition(" ")
+    from safetensors.numpy import load
+
+    arrays = load(blob)
+    content = json.loads(text)
+    change(content)
+    text = json.dumps(content)
+    return save(arrays, metadata={"modicum": f"{state._digest(text, arrays)} {text}"})
+
+
+def test_a_newer_format_says_upgrade(blob):
+    newer = rewritten(blob, lambda content: content.update(format=state.FORMAT + 1, version="99.0"))
+    with pytest.raises(StateError, match=r"99\.0.*[Uu]pgrade"):
+        Learner.from_bytes(newer)
+
+
+def test_only_our_own_classes_are_made(blob):
+    stranger = rewritten(blob, lambda content: content["content"].update({"class": "Popen"}))
+    with pytest.raises(StateError, match="Popen"):
+        Learner.from_bytes(stranger)
+    part = rewritten(blob, lambda content: content["content"]["state"]["items"]["_sample"].update({"class": "system"}))
+    with pytest.raises(StateError, match="system"):
+        Learner.from_bytes(part)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(StateError, match=r"nowhere\.mcm does not exist"):
+        modicum.load(tmp_path / "nowhere.mcm")
+
+
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.mcm"
+    old = modicum.Reservoir(5, random_state=0).partial_fit(np.zeros((9, 2)))
+    old.save(path)
+    before = path.read_bytes()
+
+    def crash(handle):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "fsync", crash)
+    with pytest.raises(OSError, match="full"):
+        old.partial_fit(np.ones((9, 2))).save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["model.mcm"]
+
+
+def test_functions_must_be_given_again(tmp_path):
+    def apart(a, b):
+        return abs(len(a) - len(b))
+
+    words = ["a", "bb", "ccc", "dddd"] * 5
+    model = modicum.ExemplarClustering(2, dissimilarity=apart, random_state=0).fit(words)
+    model.save(tmp_path / "words.mcm")
+    with pytest.raises(StateError, match=r"apart.*dissimilarity"):
+        modicum.load(tmp_path / "words.mcm")
+    again = modicum.load(tmp_path / "words.mcm", dissimilarity=apart)
+    assert again.exemplars_ == model.exemplars_
+    assert again.predict(words).tolist() == model.predict(words).tolist()
+
+
+def test_what_can_not_be_saved_is_named():
+    with pytest.raises(StateError, match="set"):
+        state.to_bytes({"bad": {1, 2}})
+
+
+class TestCheckpoint:
+    def test_another_run_is_refused(self, tmp_path):
+        model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
+        state.Checkpoint(tmp_path / "c.mcm", every=0, run={"source": "a.csv"}).write(model, 9)
+        with pytest.raises(StateError, match=r"a\.csv.*b\.csv"):
+            state.Checkpoint(tmp_path / "c.mcm", every=0, run={"source": "b.csv"}).resume()
+
+    def test_a_plain_state_is_not_a_checkpoint(self, tmp_path):
+        modicum.Reservoir(5).partial_fit(np.zeros((9, 2))).save(tmp_path / "c.mcm")
+        with pytest.raises(StateError, match="not a checkpoint"):
+            state.Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
+
+    def test_it_is_a_state_file_too(self, tmp_path):
+        model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
+        state.Checkpoint(tmp_path / "c.mcm", every=0, run={}).write(model, 9)
+        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 9
+
+    def test_leftovers_of_killed_writers_are_swept(self, tmp_path):
+        (tmp_path / ".c.mcm.123.tmp").write_bytes(b"half")
+        model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
+        state.Checkpoint(tmp_path / "c.mcm", every=0, run={}).write(model, 9)
+        assert [p.name for p in tmp_path.iterdir()] == ["c.mcm"]
+
+    @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("0.5s", 0.5), ("5m", 300), ("2h", 7200), ("7", 7)])
+    def test_times(self, text, seconds):
+        assert state.parse_seconds(text) == seconds
+
+    @pytest.mark.parametrize("text", ["", "soon", "-3s", "5d", "inf"])
+    def test_bad_times(self, text):
+        with pytest.raises(ValueError, match="30s"):
+            state.parse_seconds(text)
