@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from modicum.cluster.exemplars import ExemplarClustering
     from modicum.cluster.online_kmeans import OnlineKMeans
     from modicum.reservoir import Reservoir
-    from modicum.stream import stream
+    from modicum.streams import stream
 
 _HOMES = {
     "ExemplarClustering": "cluster.exemplars",
@@ -25,7 +25,7 @@ _HOMES = {
     "Traits": "base",
     "check_learner": "checks",
     "load": "base",
-    "stream": "stream",
+    "stream": "streams",
 }
 LEARNERS = ("ExemplarClustering", "OnlineKMeans", "Reservoir")
 

@@ -1,6 +1,7 @@
 """The contract: a learner is a bounded state and a few verbs."""
 
 import os
+import re
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from modicum.exceptions import DataError, StateError
 from modicum.params import Constraint, check_params
 from modicum.rng import as_generator
 from modicum.rows import is_sparse, n_rows, take
-from modicum.stream import Stream, stream
+from modicum.streams import Stream, stream
 
+_FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_")  # what pipelines hang on an estimator is not its state
 ONE_CHUNK_BYTES = 256 * 2**20  # arrays up to this size are learned as one chunk: they are in memory anyway
 
 
@@ -44,6 +46,8 @@ class Learner(BaseEstimator):
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {}
     _registry: ClassVar[dict[str, type["Learner"]]] = {}
     _rng: np.random.Generator
+    _dtype: str
+    _source: weakref.ref[Any] | None
     n_seen_: int
 
     def __init_subclass__(cls, **kwargs: Any):
@@ -64,6 +68,8 @@ class Learner(BaseEstimator):
         row_ids : ints that name the rows; by default their position in the stream
         """
         self._check_params()
+        if not hasattr(X, "shape") and hasattr(X, "__array__"):
+            X = np.asarray(X)
         if n_rows(X) == 0:
             return self
         X = self._check_rows(X, reset=not self._is_fitted())
@@ -85,10 +91,11 @@ class Learner(BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
         self._forget()
-        if not _fits_one_chunk(X):
-            return self.learn(stream(X, target=y, weight=sample_weight) if _is_array(X) else stream(X))
-        self.partial_fit(X, y, sample_weight)
-        self._finish()
+        if _fits_one_chunk(X):
+            self.partial_fit(X, y, sample_weight)
+            self._finish()
+        else:
+            self.learn(stream(X, target=y, weight=sample_weight))
         self._remember_source(X)
         return self
 
@@ -108,7 +115,7 @@ class Learner(BaseEstimator):
         if not other._is_fitted():
             return self
         if not self._is_fitted():
-            vars(self).update(other._copy_of_state())
+            self.__dict__.update(other._copy_of_state())
             self._restored()
             return self
         if self.n_features_in_ != other.n_features_in_:
@@ -129,16 +136,17 @@ class Learner(BaseEstimator):
 
     def _finish(self) -> None:
         if not self._is_fitted():
-            raise DataError(f"{type(self).__name__}: the data has no rows; at least 1 is required to learn from.")
+            raise DataError(
+                f"{type(self).__name__}: there are no rows, or all have weight zero; at least 1 is required."
+            )
         self._end_of_stream()
 
     def _end_of_stream(self) -> None:
         """What is worth doing once all rows have been seen."""
 
     def _forget(self) -> None:
-        params = self.get_params(deep=False)
-        for name in [name for name in vars(self) if name not in params]:
-            delattr(self, name)
+        for name in [*self._state(), "_source"]:
+            self.__dict__.pop(name, None)
 
     # ---- asking ----------------------------------------------------------------------------------
 
@@ -192,7 +200,7 @@ class Learner(BaseEstimator):
 
     def _state(self) -> dict[str, Any]:
         skip = {*self.get_params(deep=False), "_source"}
-        return {name: value for name, value in vars(self).items() if name not in skip}
+        return {name: value for name, value in vars(self).items() if name not in skip and not _FOREIGN.match(name)}
 
     def _restored(self) -> None:
         """Called once the state has been read from a file."""
@@ -257,8 +265,9 @@ class Learner(BaseEstimator):
             return None
         if not self.traits.weights:
             raise ValueError(f"{type(self).__name__} takes no sample_weight.")
-        weight = np.broadcast_to(np.asarray(weight, np.float64), (count,)) if np.ndim(weight) == 0 else weight
         weight = np.asarray(weight, np.float64)
+        if weight.ndim == 0:
+            weight = np.full(count, weight)
         if weight.ndim != 1:
             raise ValueError(
                 f"{type(self).__name__}: sample_weight must be 1-dimensional; got {weight.ndim} dimensions."
@@ -354,20 +363,16 @@ def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
                 f"Give it again: load(path, {name}={value.name})"
             )
     learner = cls(**params)
-    vars(learner).update(content["state"])
+    learner.__dict__.update(content["state"])
     learner._restored()
     return learner
 
 
 def _fits_one_chunk(X: Any) -> bool:
     """Rows that are in memory already, and not too many to check and copy at once."""
-    if isinstance(X, Stream | str | os.PathLike) or not hasattr(X, "__len__"):
+    if isinstance(X, Stream | str | os.PathLike) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         return False
     return getattr(X, "nbytes", 0) <= ONE_CHUNK_BYTES and not isinstance(X, np.memmap)
-
-
-def _is_array(X: Any) -> bool:
-    return isinstance(X, np.ndarray)
 
 
 def _check_finite(owner: object, X: Any) -> None:

@@ -101,11 +101,14 @@ class Plan:
         return cls(rows, {name.replace("_", " "): int(size) for name, size in parts.items()})
 
 
-def hoeffding_error(n: float, value_range: float, delta: float, population: float = math.inf) -> float:
-    """With probability 1 - delta a mean of `n` of `population` values in a range errs by less than this."""
-    return value_range * math.sqrt(math.log(2 / delta) * max(0.0, 1 / n - 1 / population) / 2)
+def hoeffding_error(n: float, value_range: float, log_term: float, population: float = math.inf) -> float:
+    """With probability 1 - delta a mean of `n` of `population` values in a range errs by less than this.
+
+    `log_term` is log(2 / delta), plus the logarithm of the number of means that must all be right together.
+    """
+    return value_range * math.sqrt(log_term * max(0.0, 1 / n - 1 / population) / 2)
 
 
-def hoeffding_size(error: float, value_range: float, delta: float, population: float = math.inf) -> int:
+def hoeffding_size(error: float, value_range: float, log_term: float, population: float = math.inf) -> int:
     """The smallest sample whose `hoeffding_error` is at most `error`."""
-    return math.ceil(1 / (2 * (error / value_range) ** 2 / math.log(2 / delta) + 1 / population))
+    return math.ceil(1 / (2 * (error / value_range) ** 2 / log_term + 1 / population))

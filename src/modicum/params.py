@@ -7,7 +7,6 @@ A learner lists its constraints once; they are checked at the first chunk:
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,7 +28,7 @@ class Int:
     low: int
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and value >= self.low
+        return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= self.low
 
     def __str__(self) -> str:
         return {0: "a non-negative int", 1: "a positive int"}.get(self.low, f"an int of at least {self.low}")
@@ -44,9 +43,13 @@ class Number:
     open_ends: bool = False
 
     def accepts(self, value: Any) -> bool:
-        if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(value):
+        if (
+            not isinstance(value, int | float | np.integer | np.floating)
+            or isinstance(value, bool)
+            or not np.isfinite(value)
+        ):
             return False
-        inside = self.low <= value <= self.high
+        inside = self.low <= float(value) <= self.high
         return inside and not (self.open_ends and value in (self.low, self.high))
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 """Random generators from a `random_state`, and their exact state in and out of a save file."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def restore_generator(state: dict[str, Any]) -> np.random.Generator:
         bits = _BIT_GENERATORS[state["bit_generator"]]()
     except KeyError:
         raise StateError(f"unknown random generator {state.get('bit_generator')!r} in the state file.") from None
-    bits.state = state
+    bits.state = cast(Any, state)
     return np.random.Generator(bits)
 
 

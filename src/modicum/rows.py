@@ -63,7 +63,7 @@ class DenseRows(Rows):
         self._limit = limit
 
     @property
-    def values(self) -> np.ndarray:  # type: ignore[override]
+    def values(self) -> np.ndarray:
         return self._room[: self._count]
 
     def put(self, slots: np.ndarray, X: Any) -> None:

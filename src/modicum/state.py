@@ -96,7 +96,13 @@ def unpack(value: Any, arrays: Arrays) -> Any:
 
 
 def _unpack_part(value: dict[str, Any], arrays: Arrays) -> Part:
-    part = object.__new__(Part._known[value["class"]])
+    import modicum
+
+    modicum.load_all_learners()  # and with them the parts they are made of
+    cls = Part._known.get(value["class"])
+    if cls is None:
+        raise StateError(f"the file holds a {value['class']!r}, which this version of modicum does not know.")
+    part = object.__new__(cls)
     vars(part).update({key: unpack(item, arrays) for key, item in value["fields"].items()})
     return part
 
@@ -202,7 +208,7 @@ def _digest(text: str, arrays: Arrays) -> str:
     digest = hashlib.blake2b(text.encode(), digest_size=16)
     for name in sorted(arrays):
         digest.update(name.encode())
-        digest.update(memoryview(arrays[name]).cast("B") if arrays[name].size else b"")
+        digest.update(arrays[name].reshape(-1).view(np.uint8).data if arrays[name].size else b"")
     return digest.hexdigest()
 
 

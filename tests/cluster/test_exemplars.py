@@ -188,7 +188,9 @@ class TestInput:
     def test_far_from_the_origin_in_float32(self):
         """Digits cancel when distances are much smaller than coordinates; the rows are moved first."""
         X = blobs(2000).astype(np.float32)
-        near, far = (ExemplarClustering(5, budget=300, random_state=0).fit(X + shift) for shift in (0, np.float32(4096)))
+        near, far = (
+            ExemplarClustering(5, budget=300, random_state=0).fit(X + shift) for shift in (0, np.float32(4096))
+        )
         assert loss(X + 4096.0, far.exemplars_.astype(float)) < 1.05 * loss(X, near.exemplars_)
 
     def test_row_ids_are_carried_through(self):
@@ -299,11 +301,11 @@ class TestBudget:
 
     def test_history_stays_small(self):
         model = ExemplarClustering(2, budget=10, random_state=0)
-        for row in np.random.default_rng(0).normal(size=(1500, 1, 2)):
+        for row in np.random.default_rng(0).normal(size=(700, 1, 2)):
             model.partial_fit(row)
         history = model.history_
         assert len(history["candidates"]) <= 512
-        assert history["candidates"][-1] == 1500
+        assert history["candidates"][-1] == 700
         assert (np.diff(history["candidates"]) > 0).all()
 
 
@@ -320,7 +322,9 @@ class TestConfidence:
         X = blobs(6000, dtype=np.float32)
         far = np.full((5, 3), 300.0, np.float32) + np.arange(5)[:, None]
         racing = ExemplarClustering(5, budget=3000, confidence=0.9, initial=far, swaps="one", random_state=0).fit(X)
-        assert racing.n_evaluations_saved_ > 0.02 * racing.n_evaluations_
+        exact = ExemplarClustering(5, budget=3000, initial=far, swaps="one", random_state=0).fit(X)
+        assert racing.n_evaluations_saved_ > 100_000  # of the 64 * 3000 of a block, in the first few
+        assert loss(X, racing.exemplars_) < 1.1 * loss(X, exact.exemplars_)
 
     def test_error_bound_and_its_inverse(self):
         X = blobs(5000)

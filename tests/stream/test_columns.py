@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 
 from modicum.exceptions import DataError, MissingExtraError
-from modicum.stream import stream
+from modicum.streams import stream
 
 
 def one(source, **options):
@@ -248,14 +248,14 @@ def test_lists_of_objects_stay_lists():
 def test_import_is_light_and_pyarrow_is_asked_for_by_name():
     code = """
 import sys
-import modicum.stream
+import modicum.streams
 heavy = {"scipy", "pyarrow", "pandas", "polars", "sklearn", "numba"} & set(sys.modules)
 assert not heavy, heavy
 sys.modules["pyarrow"] = None
 for source in ("x.parquet", "x.csv"):
     open(source, "w").close()
     try:
-        modicum.stream.stream(source)
+        modicum.streams.stream(source)
     except ImportError as error:
         print(error)
 """

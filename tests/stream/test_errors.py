@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from modicum.exceptions import DataError
-from modicum.stream import stream
+from modicum.streams import stream
 
 
 def error(source, **options) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from modicum.exceptions import DataError
-from modicum.stream import Chunk, Stream, stream
+from modicum.streams import Chunk, Stream, stream
 
 
 def dense(chunk: Chunk) -> np.ndarray:

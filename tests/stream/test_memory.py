@@ -22,7 +22,7 @@ else:
 READ = """
 import sys
 from pathlib import Path
-from modicum.stream import stream
+from modicum.streams import stream
 
 rows, resident = stream(sys.argv[1], chunk_size=8_192), []
 for chunk in rows:

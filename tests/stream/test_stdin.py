@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from modicum.exceptions import DataError
-from modicum.stream import stream
+from modicum.streams import stream
 
 
 def feed(monkeypatch, data: bytes) -> None:
@@ -56,7 +56,7 @@ def test_passes_are_refused(monkeypatch):
 
 
 def test_a_pipe_that_is_left_early_does_not_hang():
-    code = "from modicum.stream import stream; print(len(next(iter(stream('-', chunk_size=10)))))"
+    code = "from modicum.streams import stream; print(len(next(iter(stream('-', chunk_size=10)))))"
     text = "a,b\n" + "1,2\n" * 1_000_000
     run = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, timeout=60)
     assert (run.stdout, run.stderr, run.returncode) == ("10\n", "", 0)

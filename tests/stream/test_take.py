@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from modicum.exceptions import DataError
-from modicum.stream import stream
+from modicum.streams import stream
 
 ORDERS = [[5, 999, 5, 0, 1_002, 300], [1_002], list(range(1_003)), []]
 

@@ -6,12 +6,11 @@ slot 0 being the phantom; w weights; for each validation row `near`, `near_slot`
 """
 
 import numpy as np
-from numba import njit
 
-FLAGS = {"cache": True, "nogil": True}
+from modicum._jit import compiled
 
 
-@njit(**FLAGS)
+@compiled
 def two_nearest(C, n_slots, rows, near, second, near_slot, second_slot):
     """Find the two closest of the first `n_slots` slots for the given rows."""
     for i in rows:
@@ -27,7 +26,7 @@ def two_nearest(C, n_slots, rows, near, second, near_slot, second_slot):
         near_slot[i], second_slot[i] = slot, next_slot
 
 
-@njit(**FLAGS)
+@compiled
 def removal_losses(w, near, second, near_slot, out):
     """out[j] = what the loss rises by when slot j goes: its rows fall to their second nearest."""
     out[:] = 0.0
@@ -35,7 +34,7 @@ def removal_losses(w, near, second, near_slot, out):
         out[near_slot[i]] += w[i] * (second[i] - near[i])
 
 
-@njit(**FLAGS)
+@compiled
 def add_gains(D, w, near, out):
     """out[s] = what the loss falls by when candidate s joins."""
     for s in range(D.shape[0]):
@@ -46,7 +45,7 @@ def add_gains(D, w, near, out):
         out[s] = gain
 
 
-@njit(**FLAGS)
+@compiled
 def swap_scan(d, w, near, second, near_slot, removal):
     """One scan of a candidate's dissimilarities d scores its swap against every slot.
 
@@ -64,14 +63,14 @@ def swap_scan(d, w, near, second, near_slot, removal):
     return gain
 
 
-@njit(**FLAGS)
+@compiled
 def swap_scans(D, candidates, w, near, second, near_slot, gains, removal):
     """`swap_scan` for the given candidates, on top of what gains and removal (candidates x slots) hold already."""
     for s in candidates:
         gains[s] += swap_scan(D[s], w, near, second, near_slot, removal[s])
 
 
-@njit(**FLAGS)
+@compiled
 def best_swaps(D, w, near, second, near_slot, removal, gains, slots):
     """gains[s], slots[s] = the best swap of candidate s. Slots that may not leave have infinite `removal`."""
     left = np.empty_like(removal)
@@ -82,7 +81,7 @@ def best_swaps(D, w, near, second, near_slot, removal, gains, slots):
         gains[s], slots[s] = gain - left[slot], slot
 
 
-@njit(**FLAGS)
+@compiled
 def fill_slot(C, n_slots, slot, d, near, second, near_slot, second_slot):
     """Put a candidate with dissimilarities d into `slot`, touching only the rows that it changes.
 

@@ -1,9 +1,9 @@
 """The loop of online k-means."""
 
-from numba import njit
+from modicum._jit import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def follow_rows(X, w, centers, counts):
     """Every row in turn pulls its nearest center towards itself, by its part of the center's weight."""
     for i in range(X.shape[0]):

@@ -7,12 +7,12 @@ Each check is a function of a learner that raises AssertionError with a sentence
 input, stream, budget, resume, merge, weights, seed, prose.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from modicum.base import Learner
 from modicum.checks import budget, data, merge, prose, resume, seed, streams, weights
 
-CHECKS: dict[str, list[Callable[[Learner], None]]] = {
+CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
     "input": data.CHECKS,
     "stream": streams.CHECKS,
     "budget": budget.CHECKS,

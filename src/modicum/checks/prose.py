@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import partial
 
 from modicum.base import Learner
 from modicum.checks.common import error_of, fresh, rows, targets
@@ -27,7 +28,7 @@ def wrong_parameters_are_named(learner: Learner) -> None:
     X = rows(10)
     for name in learner.get_params(deep=False):
         model = fresh(learner).set_params(**{name: _Wrong()})
-        message = error_of(lambda model=model: model.partial_fit(X, targets(learner, X)))
+        message = error_of(partial(model.partial_fit, X, targets(learner, X)))
         assert name in message, f"the error about {name} does not name it: {message}"
 
 

@@ -11,7 +11,7 @@ from modicum.budget import format_bytes
 from modicum.cli.progress import Progress, say
 from modicum.cluster.exemplars import ExemplarClustering
 from modicum.datasets import mixture
-from modicum.stream import Stream, stream
+from modicum.streams import Stream, stream
 
 
 def command(

@@ -14,7 +14,7 @@ import typer
 
 from modicum.base import Learner
 from modicum.params import ROWS
-from modicum.stream import stream
+from modicum.streams import stream
 
 SHORT = {"n_exemplars": "-k", "n_clusters": "-k"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

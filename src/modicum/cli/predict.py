@@ -8,7 +8,7 @@ from modicum.base import load
 from modicum.cli import options as o
 from modicum.cli.output import writer
 from modicum.cli.progress import Progress, say
-from modicum.stream import stream
+from modicum.streams import stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
 

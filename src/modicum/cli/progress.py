@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from modicum.base import Learner
 from modicum.budget import format_bytes
-from modicum.stream import Stream
+from modicum.streams import Stream
 
 
 def say(message: str) -> None:

@@ -14,7 +14,7 @@ from modicum.base import Learner
 from modicum.cli.progress import Progress, say
 from modicum.exceptions import DataError
 from modicum.state import Checkpoint, parse_seconds
-from modicum.stream import Stream, stream
+from modicum.streams import Stream, stream
 
 INTERRUPTED = 130  # the shell's exit code for a program ended by Ctrl-C
 
@@ -41,7 +41,7 @@ def learn(
         place = Checkpoint(checkpoint, every=parse_seconds(every), run=_identity(learner, source, options))
         found = place.resume()
         if found is not None:
-            learner, start, finished = found  # type: ignore[assignment]
+            learner, start, finished = found
             say(f"resuming at row {start:,} from {checkpoint}" if not finished else f"{checkpoint} is finished")
     seed = random_state if isinstance(random_state, int) else 0
     rows = stream(source, start=start, random_state=seed, **options)

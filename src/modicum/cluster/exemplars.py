@@ -21,7 +21,7 @@ from modicum.rows import is_sparse, n_rows, take
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
-from modicum.stream import Stream, stream
+from modicum.streams import Stream, stream
 
 ROWS_PER_EXEMPLAR = 50  # validation rows that a size in bytes buys at most: more cost time and change little
 PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exemplars
@@ -32,13 +32,17 @@ PHANTOM_DRIFT = 1e-4  # squared way the mean may go, against the variance, befor
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What Theorem 4 of gomes2010 promises, with the numbers filled in."""
+    """What Theorem 4 of gomes2010 promises, with the numbers filled in.
+
+    `epsilon` bounds the error of the utility of all sets of up to 2k rows at once, as the theorem asks.
+    """
 
     utility: float
     n_exemplars: int
     epsilon: float
     eta: float
     confidence: float
+    phantom_loss: float
 
     @property
     def slack(self) -> float:
@@ -47,14 +51,24 @@ class Guarantee:
 
     @property
     def optimum_at_most(self) -> float:
-        """The most that any set of so many exemplars can reach."""
-        return 2 * (self.utility + self.epsilon + self.slack)
+        """The most that any set of so many exemplars can reach: by the theorem, or because no loss is below zero."""
+        return min(2 * (self.utility + self.epsilon + self.slack), self.phantom_loss + self.epsilon)
+
+    @property
+    def says_something(self) -> bool:
+        """Whether the theorem bounds the optimum better than the phantom's loss does."""
+        return self.optimum_at_most < self.phantom_loss + self.epsilon
 
     def __str__(self) -> str:
+        promise = (
+            f"Once no swap gains more than {self.eta:.3g}, the utility of {self.n_exemplars} exemplars on the whole "
+            f"stream is, with probability {self.confidence:.3g}, at least half the best possible minus "
+            f"{self.slack:.3g}."
+        )
+        if not self.says_something:
+            return f"{promise} That is no news with so few validation rows: a larger budget makes it tighter."
         return (
-            f"Once no swap gains more than {self.eta:.3g}, the utility of these {self.n_exemplars} exemplars on the "
-            f"whole stream is, with probability {self.confidence:.3g}, at least half the best possible minus "
-            f"{self.slack:.3g}. It is {self.utility:.4g} on the validation sample, so the best possible is at most "
+            f"{promise} It is {self.utility:.4g} on the validation sample, so the best possible is at most "
             f"{self.optimum_at_most:.4g}."
         )
 
@@ -110,7 +124,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     exemplar_indices_ : ndarray of shape (k,)
         Row ids of the exemplars: positions in the stream unless `row_ids` was given; -1 for `initial` and `locked`.
     utility_, loss_ : float
-        F on the validation sample, and the mean dissimilarity of its rows to their nearest exemplar.
+        F on the validation sample, and the mean dissimilarity of its rows to their nearest exemplar. The exemplars
+        were chosen on this very sample, so other rows lie a little farther off; `score` tells for any rows.
     cluster_sizes_ : ndarray of shape (k,)
         Rows of the stream that each exemplar stands for, estimated from the validation sample.
     history_ : dict of arrays
@@ -125,8 +140,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(3000, 2)) + rng.choice([-9, 0, 9], size=(3000, 1))
     >>> model = ExemplarClustering(3, random_state=0).fit(X)
-    >>> np.sort(np.round(model.exemplars_[:, 0] / 9))
-    array([-1.,  0.,  1.])
+    >>> np.sort(np.round(model.exemplars_[:, 0] / 9).astype(int))
+    array([-1,  0,  1])
     >>> np.array_equal(X[model.exemplar_indices_], model.exemplars_)
     True
 
@@ -143,7 +158,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         "n_exemplars": [Int(1)],
         "budget": [BUDGET],
         "dissimilarity": [METRIC, CALLABLE],
-        "phantom": [OneOf("far", "mean", "origin", "random"), Number(0.0), ROWS],
+        "phantom": [OneOf("far", "mean", "origin", "random"), Number(0.0, open_ends=True), ROWS],
         "swaps": [OneOf("eager", "one")],
         "min_gain": [Number(0.0)],
         "patience": [NULL, Int(1)],
@@ -152,6 +167,9 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         "locked": [NULL, ROWS],
         "random_state": [RANDOM_STATE],
     }
+
+    _mean: RunningMean | None
+    _waiting: int
 
     def __init__(
         self,
@@ -210,16 +228,17 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         if first:
             self._start(X, weight)
         elif self._mean is not None:
-            self._follow_mean(X, weight)
+            self._mean.add(X, weight)
+            self._follow(self._mean)
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
         self._F.put_rows(slots, take(X, chosen), self._sample.shares())
         if first:
             self._place_given_exemplars()
-        if self.phantom == "far":
+        if isinstance(self.phantom, str) and self.phantom == "far":
             self._stay_far()
-        self._hold_budget()
         self._offer(X, row_ids)
         self._n_chunks += 1
+        self._hold_budget()
 
     def _offer(self, X: Any, row_ids: np.ndarray) -> None:
         """Rows stand as candidates, block by block."""
@@ -240,24 +259,28 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         F, most = self._F, None if self.swaps == "eager" else 1
         everything = n_rows(candidates) * len(F.rows)
         missing = self.n_exemplars - F.n_chosen
-        eta = self._eta()
         if self.confidence is not None and not missing:
             race = Race(F, candidates, self._race_delta(), self._rng)
-            changes = race.run(most, eta)
+            changes = race.run(most, self._eta())
             self.n_evaluations_ += race.n_evaluations
             self.n_evaluations_saved_ += everything - race.n_evaluations
         else:
             block = F.look(candidates, prepared)
             self.n_evaluations_ += everything
-            changes = grow(block, min(missing, most or missing), eta) if missing else []
-            missing -= len(changes)
-            if not missing and (not changes or most is None):
-                changes += improve(block, most, eta)
+            changes = grow(block, min(missing, most or missing), self._noise()) if missing else []
+            if not F.n_chosen:  # nothing gains anything, but somebody must stand for these rows
+                changes = [(0, block.add(0))]
+            if F.n_chosen == self.n_exemplars and (not changes or most is None):
+                changes += improve(block, most, self._eta())
         self.n_swaps_ += len(changes)
         return changes
 
     def _eta(self) -> float:
-        return self.min_gain * self._F.phantom_loss
+        """What a swap must gain. Less than a few roundings is noise, and swaps would go in circles."""
+        return max(self.min_gain * self._F.phantom_loss, 4 * self._noise())
+
+    def _noise(self) -> float:
+        return float(np.finfo(self._F.near.dtype).eps) * self._F.phantom_loss
 
     def _race_delta(self) -> float:
         """Failure probabilities of all races, however many, add up to 1 - confidence."""
@@ -296,14 +319,13 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             raise ValueError(
                 f'{type(self).__name__}: objects have no "{self.phantom}": take phantom="far" or a number.'
             )
-        if self.phantom == "mean":
-            self._mean = RunningMean(X.shape[1])
-            self._mean.add(X, weight)
-            return self._like_rows(self._mean.mean, X)
-        if self.phantom == "origin":
-            return self._like_rows(np.zeros(X.shape[1]), X)
         moments = RunningMean(X.shape[1])
         moments.add(X, weight)
+        if self.phantom == "mean":
+            self._mean = moments
+            return self._like_rows(moments.mean, X)
+        if self.phantom == "origin":
+            return self._like_rows(np.zeros(X.shape[1]), X)
         spread = np.sqrt(moments.variance / X.shape[1])
         return self._like_rows(moments.mean + spread * self._rng.standard_normal(X.shape[1]), X)
 
@@ -316,12 +338,11 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             return sparse.csr_matrix(row)
         return row
 
-    def _follow_mean(self, X: Any, weight: np.ndarray | None) -> None:
+    def _follow(self, moments: RunningMean) -> None:
         """Let the phantom follow the mean of the stream, in steps large enough to matter."""
-        self._mean.add(X, weight)
         phantom = self._F.phantom.toarray() if is_sparse(self._F.phantom) else self._F.phantom
-        if ((self._mean.mean - phantom[0]) ** 2).sum() > PHANTOM_DRIFT * self._mean.variance:
-            self._F.move_phantom(self._like_rows(self._mean.mean, X))
+        if ((moments.mean - phantom[0]) ** 2).sum() > PHANTOM_DRIFT * moments.variance:
+            self._F.move_phantom(self._like_rows(moments.mean, self._F.rows.values))
 
     def _stay_far(self) -> None:
         """Rows at the phantom's distance from all exemplars mean that it is not far any more: double it."""
@@ -502,17 +523,23 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         Corollary 1 of gomes2010. Utilities range up to the largest dissimilarity of the phantom to a validation row.
         """
         self._check_fitted()
-        largest = float(self._F.to_slots.values[:, 0].max())
-        return hoeffding_error(len(self._sample), largest, delta, population=max(self.n_seen_, len(self._sample)))
+        return self._hoeffding(np.log(2 / delta))
 
     @classmethod
     def budget_for(cls, *, error: float, value_range: float = 1.0, delta: float = 0.05, n_rows: float = np.inf) -> int:
         """Validation rows for an `error_bound` of at most `error`, dissimilarities being within `value_range`."""
-        return hoeffding_size(error, value_range, delta, population=n_rows)
+        return hoeffding_size(error, value_range, np.log(2 / delta), population=n_rows)
 
     def guarantee(self, delta: float = 0.05) -> Guarantee:
         """Theorem 4 of gomes2010 with today's numbers."""
-        return Guarantee(self.utility_, self._F.n_chosen, self.error_bound(delta), self._eta(), 1 - delta)
+        k = self._F.n_chosen
+        log_sets = 2 * k * np.log(max(self.n_seen_, 2))  # there are fewer than n^2k sets of up to 2k of n rows
+        epsilon = self._hoeffding(np.log(2 / delta) + log_sets)
+        return Guarantee(self.utility_, k, epsilon, self._eta(), 1 - delta, self._F.phantom_loss)
+
+    def _hoeffding(self, log_term: float) -> float:
+        largest = float(self._F.to_slots.values[:, 0].max())
+        return hoeffding_error(len(self._sample), largest, log_term, population=max(self.n_seen_, len(self._sample)))
 
     # ---- contract --------------------------------------------------------------------------------
 
@@ -527,13 +554,14 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             self._F.keep_rows(self._sample.shrink_to(other._sample.size), self._sample.shares())
         slots, chosen = self._sample.merge(other._sample)
         self._F.put_rows(slots, take(other._F.rows.values, chosen), self._sample.shares())
-        if self._mean is not None:
+        if self._mean is not None and other._mean is not None:
             self._mean.merge(other._mean)
-            self._F.move_phantom(self._like_rows(self._mean.mean, self._F.rows.values))
+            self._follow(self._mean)
         for name in ("n_candidates_", "n_swaps_", "n_evaluations_", "n_evaluations_saved_", "_n_chunks"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self._offer(other._F.chosen.values, other.exemplar_indices_)
         self.refine()
+        self._hold_budget()
 
     def _n_retained(self) -> int:
         return len(self._sample) + self._F.n_chosen

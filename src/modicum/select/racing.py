@@ -40,7 +40,7 @@ class Race:
         self.D = np.empty((n_rows(candidates), W), objective.near.dtype)  # columns in that order
         self.known = np.zeros(n_rows(candidates), int)  # pieces paid for
         # one statement per swap and piece: all of them hold together with probability 1 - delta
-        self.delta = delta / (n_rows(candidates) * max(1, objective.n_chosen) * len(self.pieces))
+        self.log_term = math.log(2 * n_rows(candidates) * objective.n_chosen * len(self.pieces) / delta)
         self.n_evaluations = 0
 
     def run(self, most: int | None, min_gain: float) -> list[tuple[int, int]]:
@@ -76,7 +76,7 @@ class Race:
             cost = removal + left[self.alive]
             slots = cost.argmin(axis=1)
             estimate = (gains[self.alive] - cost[np.arange(len(slots)), slots]) * (W / piece.stop)
-            error = hoeffding_error(piece.stop, width, self.delta, population=W)
+            error = hoeffding_error(piece.stop, width, self.log_term, population=W)
             best = int(estimate.argmax())
             if estimate[best] - error > min_gain:
                 return int(self.alive[best]), int(slots[best])

@@ -93,7 +93,7 @@ def stream(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.stream import stream
+    >>> from modicum.streams import stream
     >>> rows = stream(np.arange(20.0).reshape(10, 2), chunk_size=4)
     >>> [chunk.X.shape for chunk in rows]
     [(4, 2), (4, 2), (2, 2)]

@@ -1,0 +1,13 @@
+"""Figures, one per question, and a report in one HTML file.
+
+Every figure is a function of a learner that returns a `matplotlib.figure.Figure`; nothing is drawn through pyplot, so
+nothing is shown or kept behind your back. Needs `modicum[cli]`.
+"""
+
+from modicum.plot.curves import curve, utility_over_stream
+from modicum.plot.images import exemplar_images
+from modicum.plot.maps import sample_map
+from modicum.plot.report import write_report
+from modicum.plot.sizes import cluster_sizes
+
+__all__ = ["cluster_sizes", "curve", "exemplar_images", "sample_map", "utility_over_stream", "write_report"]

@@ -1,0 +1,126 @@
+"""Numbers for people."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_WORDS = ((1e12, "trillion"), (1e9, "billion"))
+
+
+def count(value: float) -> str:
+    """A count with its thousands set apart.
+
+    >>> count(10_000_000), count(2.46e9)
+    ('10,000,000', '2.46 billion')
+    """
+    for size, word in _WORDS:
+        if value >= size:
+            return f"{value / size:.3g} {word}"
+    return f"{value:,.0f}"
+
+
+def about(value: float) -> str:
+    """A count that is only an estimate: three digits of it.
+
+    >>> about(123456.7), about(98.4)
+    ('123,000', '98')
+    """
+    return count(_rounded(value, 3))
+
+
+def short(value: float) -> str:
+    """A count for the axis of a figure.
+
+    >>> short(2_500_000), short(30_000), short(150), short(0.25)
+    ('2.5M', '30k', '150', '0.25')
+    """
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "")):
+        if abs(value) >= size:
+            return f"{value / size:.6g}{unit}" if unit else f"{value / 1e3:.6g}k"
+    return f"{value:,.6g}"
+
+
+def measure(value: float) -> str:
+    """A measured number: three digits, and an exponent only where zeros would hide it.
+
+    >>> measure(0.41234), measure(1234567.0), measure(1e-7)
+    ('0.412', '1,230,000', '1e-07')
+    """
+    if value and not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.3g}"
+    return f"{_rounded(value, 3):,.{_decimals(value, 3)}f}"
+
+
+def percent(part: float) -> str:
+    """A part of a whole.
+
+    >>> percent(0.631), percent(0.0312), percent(0.0004)
+    ('63%', '3.1%', '<0.1%')
+    """
+    if 0 < part < 0.001:
+        return "<0.1%"
+    return f"{part:.0%}" if part >= 0.1 or part == 0 else f"{part:.1%}"
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time.
+
+    >>> duration(0.0123), duration(9.3), duration(75), duration(7500)
+    ('12.3 ms', '9.3 s', '1 min 15 s', '2 h 5 min')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def plural(number: float, noun: str) -> str:
+    """A count and its noun.
+
+    >>> plural(1, "row"), plural(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def column(values: Sequence[Any]) -> tuple[list[str], bool]:
+    """The cells of a table's column, and whether they are numbers (with as many decimals each).
+
+    >>> column([1.5, 20.25, None]), column(["a", 3])
+    ((['1.50', '20.25', ''], True), (['a', '3'], False))
+    """
+    numbers = [value for value in values if not _is_missing(value)]
+    if not numbers or not all(_is_number(value) for value in numbers):
+        return ["" if _is_missing(value) else clipped(str(value)) for value in values], False
+    largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0)
+    if all(float(value).is_integer() for value in numbers) and largest < 1e15:
+        form = ".0f"
+    else:
+        form = f".{_decimals(largest, 4)}f" if 1e-3 <= largest < 1e9 else ".3g"
+    return ["" if _is_missing(value) else f"{value:{form}}" for value in values], True
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | complex)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
+
+
+def _rounded(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Decimals that show so many digits of a number."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+
+
+def clipped(text: str, most: int = 160) -> str:
+    """A text that is not longer than `most` letters."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

@@ -1,0 +1,79 @@
+"""The report: one HTML file that tells what was learned, and needs nothing beside it to be read."""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from modicum import __version__
+from modicum._optional import require
+from modicum.base import Learner
+from modicum.plot.page import Code, Context, Facts, Page, Section, describe
+from modicum.plot.pages import content_of
+from modicum.plot.style import DARK, LIGHT
+from modicum.state import write_atomically
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    learner: Learner,
+    *,
+    command: str | None = None,
+    source: str | None = None,
+    seconds: float | None = None,
+    picks: Mapping[str, Sequence[Any]] | None = None,
+    image: tuple[int, ...] | None = None,
+    text: str | None = None,
+) -> None:
+    """Write what a learner learned to one HTML file that can be read offline, on a phone and on paper.
+
+    Parameters
+    ----------
+    path : where to write
+    learner : a fitted learner of any kind
+    command : the command that made the report, to be shown in it
+    source : the name of the data
+    seconds : the time learning took
+    picks : columns of the kept rows (exemplars or sample) by name, in the learner's order. Default: the rows themselves
+    image : (height, width) or (height, width, 3) if rows are flattened pictures
+    text : the column of `picks` that is text to read
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from modicum import ExemplarClustering
+    >>> from modicum.plot import write_report
+    >>> model = ExemplarClustering(3, random_state=0).fit(np.random.default_rng(0).normal(size=(500, 2)))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_report(path, model, source="some points")
+    >>> "3 exemplars stand for 500 rows" in path.read_text()
+    True
+    """
+    learner._check_fitted()
+    context = Context(command, source, seconds, picks, image, text)
+    write_atomically(path, render(make_page(learner, context)).encode())
+
+
+def make_page(learner: Learner, context: Context) -> Page:
+    """The learner's own sentence and sections in the frame that all reports share."""
+    kind = type(learner).__name__
+    sentence, sections = content_of(learner, context)
+    return Page(context.source or kind, kind, sentence, [*sections, _how_it_was_made(learner, context)])
+
+
+def render(page: Page) -> str:
+    """The page as HTML."""
+    jinja2 = require("jinja2", "reports")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("modicum.plot"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    now = datetime.now().astimezone()
+    date = f"{now.day} {now:%B %Y, %H:%M}"
+    template = environment.get_template("report.html")
+    return template.render(page=page, light=LIGHT, dark=DARK, version=__version__, date=date)
+
+
+def _how_it_was_made(learner: Learner, context: Context) -> Section:
+    params = learner.get_params(deep=False)
+    parameters = Facts([(name, describe(value)) for name, value in params.items()])
+    return Section("How it was made", [Code(context.command), parameters] if context.command else [parameters])

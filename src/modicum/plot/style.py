@@ -1,0 +1,73 @@
+"""One calm look for all figures, and figures as SVG that takes its colours from the page around it."""
+
+import io
+import re
+import zlib
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from modicum._optional import require
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# The names are CSS variables in a report, so each colour has a dark twin. Figures on their own are light.
+LIGHT = {"ink": "#1d2730", "soft": "#5b6772", "line": "#dde2e7", "accent": "#0f6e8c", "paper": "#fefefe"}
+DARK = {"ink": "#e7ebee", "soft": "#9aa7b2", "line": "#33404a", "accent": "#62b7d3", "paper": "#12181d"}
+
+# Paul Tol's "bright": distinct for colour-blind readers, and on light and dark paper alike.
+PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
+
+WIDTH = 4.8  # inches: text keeps a readable size when a phone squeezes the figure
+FONT = 10
+RASTER_DPI = 220  # for clouds of points, drawn as pixels within the SVG
+
+
+def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any]:
+    """A figure and its axes: a light grid behind, nothing at the top and at the sides."""
+    figure = require("matplotlib.figure", "plots").Figure(figsize=(width, height), dpi=150, layout="constrained")
+    figure.set_facecolor(LIGHT["paper"])
+    axes = figure.subplots()
+    axes.set_facecolor("none")
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom")
+        spine.set_color(LIGHT["line"])
+    axes.grid(axis="y", color=LIGHT["line"], linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=LIGHT["soft"], labelsize=FONT, length=0, pad=5)
+    return figure, axes
+
+
+def name_axes(axes: Any, x: str, y: str) -> None:
+    """Labels in a quiet colour; a dollar sign in a column's name is just that."""
+    axes.set_xlabel(x, color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
+    axes.set_ylabel(y, color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
+
+
+def format_ticks(axis: Any, text: Callable[[float], str]) -> None:
+    """Few tick labels, written by `text`."""
+    axis.set_major_locator(require("matplotlib.ticker", "plots").MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(lambda value, _: text(value))
+
+
+def as_svg(figure: "Figure", alt: str) -> str:
+    """The figure as an `<svg>` element for an HTML page, in the page's own colours and letters."""
+    out = io.StringIO()
+    with require("matplotlib", "plots").rc_context({"svg.fonttype": "none", "svg.hashsalt": "modicum"}):
+        figure.savefig(out, format="svg", transparent=True, dpi=RASTER_DPI)
+    text = out.getvalue()
+    opening = re.search(r"<svg[^>]*?(viewBox=\"[^\"]*\")[^>]*>", text)
+    assert opening is not None
+    drawing = re.sub(r"<metadata>.*?</metadata>", "", text[opening.end() :], flags=re.DOTALL)
+    for name, colour in LIGHT.items():
+        drawing = drawing.replace(colour, f"var(--{name})")
+    return f'<svg {opening[1]} role="img" aria-label="{escape(alt)}">{_own_ids(drawing)}'
+
+
+def _own_ids(drawing: str) -> str:
+    """Keep only ids that are referred to, and make them differ from those of other figures on the page."""
+    used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", drawing))
+    prefix = f"f{zlib.crc32(drawing.encode()):08x}-"
+    drawing = re.sub(r" id=\"([^\"]+)\"", lambda found: found[0] if found[1] in used else "", drawing)
+    return re.sub(r"(id=\"|href=\"#|url\(#)(?=[^\")]+[\")])", rf"\1{prefix}", drawing)
