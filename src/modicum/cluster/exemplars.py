@@ -129,7 +129,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     cluster_sizes_ : ndarray of shape (k,)
         Rows of the stream that each exemplar stands for, estimated from the validation sample.
     history_ : dict of arrays
-        Candidates offered, utility, swaps and evaluations so far, over the stream.
+        Candidates offered, utility, loss (phantom included), swaps and evaluations so far, over the stream.
     n_swaps_, n_evaluations_, n_evaluations_saved_ : int
         Swaps taken; dissimilarities of candidates to validation rows computed, and those that racing saved.
 
@@ -252,7 +252,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             count = n_rows(row_ids[part])
             self._waiting = 0 if changes else self._waiting + count
             self.n_candidates_ += count
-            self._history.record(self.n_candidates_, self._F.value, self.n_swaps_, self.n_evaluations_)
+            self._record()
 
     def _consider(self, candidates: Any, prepared: Any) -> list[tuple[int, int]]:
         """Let candidates join or swap; returns (candidate, slot) pairs."""
@@ -274,6 +274,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
                 changes += improve(block, most, self._eta())
         self.n_swaps_ += len(changes)
         return changes
+
+    def _record(self) -> None:
+        utility, loss = self._F.value, self._F.loss
+        self._history.record(self.n_candidates_, utility, loss, self.n_swaps_, self.n_evaluations_)
 
     def _eta(self) -> float:
         """What a swap must gain. Less than a few roundings is noise, and swaps would go in circles."""
@@ -302,7 +306,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         phantom = self._first_phantom(X, weight, dissimilarity)
         self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
         self._ids = np.full(self.n_exemplars, -1)
-        self._history = History("candidates", "utility", "swaps", "evaluations")
+        self._history = History("candidates", "utility", "loss", "swaps", "evaluations")
         self.n_candidates_ = self.n_swaps_ = self.n_evaluations_ = self.n_evaluations_saved_ = 0
         self._waiting = self._n_races = self._n_chunks = 0
 
@@ -400,7 +404,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _fixed_bytes(self, row_bytes: int) -> int:
         exemplars = self.n_exemplars * (row_bytes + 8 + 9)  # row, id, removal loss and flag
-        return exemplars + 5 * row_bytes + 512 * 4 * 8 + 512  # phantom and mean; history; scalars
+        return exemplars + 5 * row_bytes + 512 * 5 * 8 + 512  # phantom and mean; history; scalars
 
     def _hold_budget(self) -> None:
         """Sparse rows and objects differ in size: let validation rows go when they outgrow a budget in bytes."""

@@ -114,7 +114,10 @@ class Metric(Dissimilarity):
 
     def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
         from sklearn.metrics import pairwise_distances
+        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
+        if self.name in PAIRWISE_BOOLEAN_FUNCTIONS:
+            candidates, prepared = candidates != 0, prepared != 0
         try:
             out[:] = pairwise_distances(candidates, prepared, metric=self.name)
         except TypeError as error:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def utility_over_stream(learner: Any) -> "Figure":
-    """Utility against the candidates offered so far, with the swaps taken as a faint second curve."""
-    history = learner.history_
-    figure, axes = _curve(history["candidates"], history["utility"], "candidates offered", "utility")
+def utility_over_stream(learner: Any, *, loss: bool = False) -> "Figure":
+    """Utility (or the loss whose fall it is) against the candidates offered, swaps as a faint second curve."""
+    history, name = learner.history_, "loss" if loss else "utility"
+    figure, axes = _curve(history["candidates"], history[name], "candidates offered", name)
     swaps = axes.twinx()
     swaps.plot(history["candidates"], history["swaps"], color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label="swaps")
     swaps.fill_between(history["candidates"], history["swaps"], color=LIGHT["soft"], linewidth=0, alpha=0.13)

@@ -210,7 +210,16 @@ def _utility(learner: Any) -> list[Figure]:
     history = learner.history_
     if len(history["utility"]) < 2:
         return []  # one look at few rows is no curve
-    alt = f"Curve: utility goes from {measure(history['utility'][0])} to {measure(history['utility'][-1])}."
-    phantom = PHANTOMS.get(learner.phantom) if isinstance(learner.phantom, str) else None
-    caption = f"Utility: how much nearer rows are to their exemplars than to {phantom or 'the phantom'}, on average."
-    return [_figure(utility_over_stream(learner), alt, caption)]
+    far = (
+        isinstance(learner.phantom, str) and learner.phantom == "far"
+    )  # then utility is minus the loss, plus a constant
+    name = "loss" if far else "utility"
+    alt = f"Curve: {name} goes from {measure(history[name][0])} to {measure(history[name][-1])}."
+    if far:
+        caption = "Loss: how far rows of the validation sample are from their exemplars, on average."
+    else:
+        phantom = PHANTOMS.get(learner.phantom) if isinstance(learner.phantom, str) else None
+        caption = (
+            f"Utility: how much nearer rows are to their exemplars than to {phantom or 'the phantom'}, on average."
+        )
+    return [_figure(utility_over_stream(learner, loss=far), alt, caption)]

@@ -59,7 +59,12 @@ class ExemplarObjective(Part):
     @property
     def value(self) -> float:
         """F_C of the chosen exemplars on the validation sample."""
-        return float(self.shares @ (self.to_slots.values[:, 0].astype(np.float64) - self.near))
+        return self.phantom_loss - self.loss
+
+    @property
+    def loss(self) -> float:
+        """L(A + {x0}), the mean dissimilarity of rows to the nearest exemplar or the phantom."""
+        return float(self.shares @ self.near.astype(np.float64))
 
     @property
     def phantom_loss(self) -> float:

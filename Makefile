@@ -1,0 +1,36 @@
+# Each target makes the virtual environment it needs first. PYTHON chooses the interpreter, VENV the place.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(VENV)/.cli
+	$(BIN)/modicum demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/tables.py
+
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[$*]"
+	@touch $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def modicum_command(tmp_path):
+    """Run `modicum` as a user would, in a folder of its own."""
+
+    def run(*args, stdin=None, expect=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "modicum", *map(str, args)],
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == expect, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def clusters():
+    rng = np.random.default_rng(0)
+    return (rng.normal(size=(6000, 4)) + 8 * rng.integers(-2, 3, size=(6000, 1))).astype(np.float32)
+
+
+@pytest.fixture
+def table(tmp_path, clusters):
+    """A Parquet file with four numbers and a name per row."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {f"f{i}": clusters[:, i] for i in range(4)} | {"name": [f"row {i}" for i in range(len(clusters))]}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet", row_group_size=1000)
+    return columns

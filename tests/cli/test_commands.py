@@ -1,0 +1,149 @@
+"""Each command as a user runs it."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import modicum
+from modicum import ExemplarClustering
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class TestSelect:
+    def test_picks_keep_all_columns(self, modicum_command, table, tmp_path):
+        modicum_command("select", "rows.parquet", "-k", 5, "-o", "picks.parquet", "--random-state", 0)
+        picks = pq.read_table(tmp_path / "picks.parquet").to_pydict()
+        assert list(picks) == ["position", "cluster_size", "f0", "f1", "f2", "f3", "name"]
+        assert picks["name"] == [f"row {i}" for i in picks["position"]]
+        np.testing.assert_array_equal(picks["f1"], table["f1"][picks["position"]])
+        assert picks["cluster_size"] == sorted(picks["cluster_size"], reverse=True)
+        assert sum(picks["cluster_size"]) == pytest.approx(6000, abs=1)
+
+    def test_the_library_gives_the_same(self, modicum_command, table):
+        done = lines(modicum_command("select", "rows.parquet", "-k", 5, "--random-state", 3, "--budget", 300))
+        X = np.column_stack([table[f"f{i}"] for i in range(4)])
+        model = ExemplarClustering(5, budget=300, random_state=3).learn(modicum.stream(X))
+        assert {pick["position"] for pick in done} == set(model.exemplar_indices_.tolist())
+
+    @pytest.mark.parametrize("ending", ["csv", "jsonl", "npy"])
+    def test_other_endings(self, modicum_command, table, tmp_path, ending):
+        modicum_command("select", "rows.parquet", "-k", 3, "-o", f"picks.{ending}", "--random-state", 0)
+        path = tmp_path / f"picks.{ending}"
+        if ending == "npy":
+            assert np.load(path).shape == (3, 6)
+        else:
+            text = path.read_text()
+            rows = list(csv.DictReader(io.StringIO(text))) if ending == "csv" else [*map(json.loads, text.splitlines())]
+            assert len(rows) == 3
+            assert rows[0]["name"] == f"row {rows[0]['position']}"
+
+    def test_standard_input_and_csv_out(self, modicum_command, table):
+        text = "a,b\n" + "\n".join(f"{x},{y}" for x, y in zip(table["f0"], table["f1"], strict=True))
+        done = modicum_command("select", "-", "-k", 4, "--csv", stdin=text)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        assert len(rows) == 4
+        for row in rows:
+            assert float(row["a"]) == pytest.approx(table["f0"][int(row["position"])], rel=1e-6)
+
+    def test_chosen_columns_and_metric(self, modicum_command, table):
+        done = modicum_command(
+            "select", "rows.parquet", "-k", 2, "--columns", "f0,f3", "--dissimilarity", "manhattan", "--save", "s.mcm"
+        )
+        assert len(lines(done)) == 2
+        shown = modicum_command("show", "s.mcm").stdout
+        assert "of 2 columns" in shown
+        assert "manhattan" in shown
+
+    def test_report(self, modicum_command, table, tmp_path):
+        done = modicum_command(
+            "select", "rows.parquet", "-k", 4, "--report", "r.html", "--image", "2x2", "--text", "name"
+        )
+        html = (tmp_path / "r.html").read_text()
+        words = re.sub(r"<[^>]+>", "", html)
+        assert "modicum select rows.parquet -k 4" in words
+        assert "6,000" in html
+        assert "report in r.html" in done.stderr
+
+    def test_locked_rows_from_a_file(self, modicum_command, table, tmp_path):
+        np.save(tmp_path / "keep.npy", np.full((1, 4), 99.0, np.float32))
+        done = lines(modicum_command("select", "rows.parquet", "-k", 3, "--locked", "keep.npy"))
+        assert [99.0] * 4 in [[pick[f"{p}{i}"] for i in range(4)] for pick in done for p in ("f",)]
+
+    def test_quiet_when_not_a_terminal(self, modicum_command, table):
+        done = modicum_command("select", "rows.parquet", "-k", 2)
+        assert done.stderr.count("\n") == 1
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("args", "words"),
+        [
+            (["select", "nowhere.csv"], "nowhere.csv"),
+            (["select", "rows.parquet", "-k", "0"], "n_exemplars must be a positive int; got 0"),
+            (["select", "rows.parquet", "--columns", "name"], "'name'"),
+            (["select", "rows.parquet", "--budget", "1 KiB"], "at least"),
+            (["select", "rows.parquet", "--image", "big"], "28x28"),
+            (["select", "rows.parquet", "-o", "picks.docx"], ".parquet"),
+            (["select", "rows.parquet", "--dissimilarity", "far away"], "dissimilarity"),
+            (["select", "-", "--checkpoint", "c.mcm"], "standard input"),
+            (["select", "rows.parquet", "--checkpoint", "c.mcm", "--every", "soon"], "30s"),
+            (["show", "rows.parquet"], "rows.parquet"),
+            (["predict", "nowhere.mcm", "rows.parquet"], "does not exist"),
+        ],
+    )
+    def test_one_helpful_line_and_exit_code_1(self, modicum_command, table, args, words):
+        done = modicum_command(*args, expect=1)
+        assert words in done.stderr
+        assert done.stderr.startswith("modicum: ")
+        assert done.stderr.count("\n") == 1
+        assert done.stdout == ""
+
+
+class TestOthers:
+    def test_fit_show_predict_merge(self, modicum_command, table, tmp_path):
+        for name, seed in (("a", 0), ("b", 1)):
+            modicum_command("fit", "exemplar", "rows.parquet", "-k", 5, "-o", f"{name}.mcm", "--random-state", seed)
+        modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
+        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 12_000
+        facts = json.loads(modicum_command("show", "c.mcm", "--json").stdout)
+        assert facts["rows seen"].startswith("12,000")
+        done = lines(modicum_command("predict", "a.mcm", "rows.parquet"))
+        model = modicum.load(tmp_path / "a.mcm")
+        X = np.column_stack([table[f"f{i}"] for i in range(4)])
+        assert [row["cluster"] for row in done] == model.predict(X).tolist()
+        assert [row["exemplar"] for row in done[:9]] == model.exemplar_indices_[model.predict(X[:9])].tolist()
+
+    def test_every_learner_has_a_fit_command(self, modicum_command, table, tmp_path):
+        text = modicum_command("fit", "--help").stdout
+        for cls in modicum.load_all_learners().values():
+            from modicum.cli.fit import command_name
+
+            assert command_name(cls) in text
+        modicum_command("fit", "kmeans", "rows.parquet", "-k", 3, "-o", "k.mcm")
+        modicum_command("fit", "reservoir", "rows.parquet", "--budget", 7, "-o", "r.mcm")
+        assert modicum.load(tmp_path / "k.mcm").cluster_centers_.shape == (3, 4)
+        assert modicum.load(tmp_path / "r.mcm").rows_.shape == (7, 4)
+
+    def test_options_come_from_the_constructor(self, modicum_command):
+        text = modicum_command("fit", "exemplar-clustering", "--help").stdout
+        for name in ExemplarClustering().get_params():
+            assert f"--{name.replace('_', '-')}" in text
+        assert "How many rows to choose" in text
+
+    def test_version_and_papers(self, modicum_command):
+        assert modicum_command("--version").stdout.strip() == modicum.__version__
+        assert "gomes2010" in modicum_command("papers").stdout
+
+    def test_demo(self, modicum_command, tmp_path):
+        done = modicum_command("demo", "--rows", 20_000)
+        assert "1,797 rows" in done.stderr
+        for name in ("digits.html", "mixture.html"):
+            assert (tmp_path / "demo" / name).stat().st_size > 10_000

@@ -1,0 +1,98 @@
+"""A run killed at any moment and started again ends as if it had never been killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import modicum
+
+
+@pytest.fixture
+def rows(tmp_path):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(40_000, 6)) + 6 * rng.integers(-2, 3, size=(40_000, 1))).astype(np.float32)
+    np.save(tmp_path / "rows.npy", X)
+    return X
+
+
+def command(*more):
+    run = ["select", "rows.npy", "-k", "20", "--budget", "1500", "--chunk-size", "1000", "--random-state", "0"]
+    return [sys.executable, "-m", "modicum", *run, *more]
+
+
+CHECKPOINT = ("--checkpoint", "run.mcm", "--every", "0s", "--save", "end.mcm", "-o", "picks.csv")
+
+
+def test_sigkill_at_random_moments(tmp_path, rows):
+    quiet = {"cwd": tmp_path, "capture_output": True}
+    subprocess.run(command("--save", "straight.mcm", "-o", "straight.csv"), check=True, **quiet)
+    straight = modicum.load(tmp_path / "straight.mcm").to_bytes()
+
+    rng = np.random.default_rng(int.from_bytes(os.urandom(4)))  # other moments each time
+    kills = 0
+    while kills < 4:
+        run = subprocess.Popen(command(*CHECKPOINT), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_change(tmp_path / "run.mcm", run)
+        time.sleep(rng.uniform(0, 0.15))
+        if run.poll() is not None:
+            break  # it got to the end before we could kill it again
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        kills += 1
+    assert kills, "the run was over before it could be killed once"
+
+    done = subprocess.run(command(*CHECKPOINT), check=True, **quiet)
+    assert b"resuming" in done.stderr or b"finished" in done.stderr
+    assert modicum.load(tmp_path / "end.mcm").to_bytes() == straight
+    assert (tmp_path / "picks.csv").read_bytes() == (tmp_path / "straight.csv").read_bytes()
+    assert not list(tmp_path.glob(".run.mcm.*")), "leftovers of killed writers"
+
+
+def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):
+    arguments = ("--checkpoint", "run.mcm", "--every", "1h")
+    run = subprocess.Popen(
+        command(*arguments, "--passes", "50"), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    time.sleep(4)  # imports and some chunks
+    run.send_signal(signal.SIGINT)
+    _, stderr = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert b"the same command goes on" in stderr
+    place = modicum.state.read(tmp_path / "run.mcm")["checkpoint"]
+    assert place["position"] % 1000 == 0
+    assert not place["finished"]
+
+
+def test_a_finished_run_is_not_run_again(tmp_path, rows):
+    quiet = {"cwd": tmp_path, "capture_output": True, "check": True}
+    first = subprocess.run(command("--checkpoint", "run.mcm", "--every", "0s"), **quiet)
+    again = subprocess.run(command("--checkpoint", "run.mcm", "--every", "0s"), **quiet)
+    assert b"finished" in again.stderr
+    assert again.stdout == first.stdout
+
+
+def test_another_command_is_refused(tmp_path, rows):
+    subprocess.run(command("--checkpoint", "run.mcm"), cwd=tmp_path, capture_output=True, check=True)
+    other = subprocess.run(
+        command("--checkpoint", "run.mcm", "--columns", "0,1"), cwd=tmp_path, capture_output=True, text=True
+    )
+    assert other.returncode == 1
+    assert "another run (columns was None, now '0,1')" in other.stderr
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def wait_for_change(path, run):
+    """Until this start of the run has written a checkpoint of its own."""
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    wait_for(lambda: run.poll() is not None or (path.exists() and path.stat().st_mtime_ns != before))

@@ -1,0 +1,27 @@
+"""State files of every release open with today's code and answer as they did."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import modicum
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.mcm")), ids=lambda path: path.stem)
+def test_old_files_open(path):
+    facts = json.loads(path.with_suffix(".json").read_text())
+    model = modicum.load(path)
+    assert type(model).__name__ == facts["class"]
+    assert model.n_seen_ == facts["n_seen"]
+    if hasattr(model, "predict"):
+        assert model.predict(np.array(facts["rows"])).tolist() == facts["prediction"]
+    model.partial_fit(np.array(facts["rows"]))
+
+
+def test_every_learner_has_one():
+    classes = {json.loads(path.read_text())["class"] for path in FOLDER.glob("*.json")}
+    assert classes == set(modicum.load_all_learners())
