@@ -19,7 +19,7 @@ class RunningMean(Part):
     def add(self, X: Any, weight: np.ndarray | None) -> None:
         weight = np.ones(X.shape[0]) if weight is None else weight
         self.weight += float(weight.sum())
-        self.sums += X.T @ weight.astype(X.dtype) if is_sparse(X) else weight.astype(X.dtype) @ X
+        self.sums += X.T @ weight if is_sparse(X) else np.einsum("i,ij->j", weight, X)
         squares = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
         self.square_sum += float(np.asarray(squares, np.float64).ravel() @ weight)
 

@@ -64,7 +64,8 @@ def test_every_swap_of_every_candidate(problem, metric):
     best_gain, best_slot = block.swap_gains()
     for i, candidate in enumerate(candidates):
         removal = F.removal.copy()
-        gain = jit.swap_scan(block.D[i], F.shares, F.near, F.second, F.near_slot, removal)
+        d = F.dissimilarity(candidate[None], F.rows.values)[0]
+        gain = jit.swap_scan(d, F.shares, F.near, F.second, F.near_slot, removal)
         brute = []
         for j in range(K):
             swapped = F.chosen.values.copy()

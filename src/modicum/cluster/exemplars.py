@@ -12,7 +12,7 @@ from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeff
 from modicum.exceptions import BudgetError
 from modicum.history import History
 from modicum.kernels import Dissimilarity, as_dissimilarity
-from modicum.kernels.dissimilarity import METRIC, TILE
+from modicum.kernels.dissimilarity import METRIC
 from modicum.moments import RunningMean
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
@@ -23,7 +23,8 @@ from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
 from modicum.streams import Stream, stream
 
-ROWS_PER_EXEMPLAR = 50  # validation rows that a size in bytes buys at most: more cost time and change little
+ROWS_PER_EXEMPLAR, FEWEST_ROWS = 40, 4000  # validation rows that a size in bytes buys at most: more change little
+ONE_SWAP_BLOCK = 64  # candidates per swap when one is taken per block: a pass has to give enough swaps
 PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exemplars
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 FAR = 2.0  # the phantom's distance, against the largest seen between some rows of the first chunk
@@ -93,8 +94,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     n_exemplars : int, default=100
         How many rows to choose.
     budget : int or str, default="64 MiB"
-        Validation rows to hold, or a size for all that is held. A size buys at most 50 rows per exemplar (and at least
-        5,000 if they fit): more would cost time in proportion and change little.
+        Validation rows to hold, or a size for all that is held. A size buys at most 40 rows per exemplar (or 4,000 if
+        that is more): further ones would cost time in proportion and change little.
     dissimilarity : str, callable or Dissimilarity, default="sqeuclidean"
         "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
         or, when the rows are Python objects, of two objects. The first argument is the exemplar.
@@ -242,7 +243,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _offer(self, X: Any, row_ids: np.ndarray) -> None:
         """Rows stand as candidates, block by block."""
-        size = self._F.block_size() if self.swaps == "eager" else TILE
+        size = self._F.block_size() if self.swaps == "eager" else ONE_SWAP_BLOCK
         prepared = self._F.prepare()
         for start in range(0, n_rows(X), size):
             part = slice(start, start + size)
@@ -400,7 +401,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         each = row_bytes + (self.n_exemplars + 1) * itemsize + _book_bytes(itemsize)
         what = f"{type(self).__name__} with {self.n_exemplars} exemplars of {format_bytes(row_bytes)} a row"
         fit = budget.items_within(each, fixed_bytes=self._fixed_bytes(row_bytes), at_least=self.n_exemplars, what=what)
-        return fit if budget.nbytes is None else min(fit, max(5000, ROWS_PER_EXEMPLAR * self.n_exemplars))
+        return fit if budget.nbytes is None else min(fit, max(FEWEST_ROWS, ROWS_PER_EXEMPLAR * self.n_exemplars))
 
     def _fixed_bytes(self, row_bytes: int) -> int:
         exemplars = self.n_exemplars * (row_bytes + 8 + 9)  # row, id, removal loss and flag

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.parallel import run_tiles
 from modicum.params import Where
 from modicum.rows import is_sparse, n_rows, take
 from modicum.state import Part
 
-TILE = 64  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
+TILE = 128  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
 
 
 class Dissimilarity(Part):
@@ -45,9 +46,7 @@ class Dissimilarity(Part):
         out = np.empty((n_rows(candidates), n_rows(rows)), dtype)
         if out.size:
             prepared = self.prepare(rows)
-            for start in range(0, len(out), TILE):
-                part = slice(start, start + TILE)
-                self.to(take(candidates, part), prepared, out[part])
+            run_tiles(lambda part: self.to(take(candidates, part), prepared, out[part]), len(out), TILE)
         return np.maximum(out, 0, out=out)
 
 

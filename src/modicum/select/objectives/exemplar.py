@@ -9,6 +9,7 @@ all swaps in one scan is that of schubert2021 for k-medoids.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from modicum.reservoir import place
 from modicum.rows import DenseRows, Rows, n_rows, take
 from modicum.state import Part
 
-LEAST_BLOCK = 4 * TILE  # enough tiles to keep some threads busy
-BLOCK_VALUES = 2**21  # dissimilarities in a block of candidates: 8 MiB in float32, within a shared cache
+LEAST_BLOCK = 2 * TILE  # enough tiles to keep some threads busy
+BLOCK_VALUES = 2**22  # dissimilarities in a block of candidates: 16 MiB in float32
 
 
 class ExemplarObjective(Part):
@@ -39,6 +40,7 @@ class ExemplarObjective(Part):
         self.rows = Rows.like(like, n_validation)
         self.chosen = Rows.like(like, n_exemplars)
         self.shares = np.empty(0)
+        self.phantom_loss = 0.0  # L({x0}), the loss with no exemplar at all: the most that F_C can be
         self.fixed = np.zeros(n_exemplars + 1, bool)
         self.fixed[0] = True
         self.removal = np.full(n_exemplars + 1, np.inf)
@@ -66,11 +68,6 @@ class ExemplarObjective(Part):
         """L(A + {x0}), the mean dissimilarity of rows to the nearest exemplar or the phantom."""
         return float(self.shares @ self.near.astype(np.float64))
 
-    @property
-    def phantom_loss(self) -> float:
-        """L({x0}), the loss with no exemplar at all: the largest value that F_C can take."""
-        return float(self.shares @ self.to_slots.values[:, 0].astype(np.float64))
-
     # ---- the validation sample -------------------------------------------------------------------
 
     def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray) -> None:
@@ -86,8 +83,7 @@ class ExemplarObjective(Part):
                 column = getattr(self, name)
                 setattr(self, name, place(column, slots, np.zeros(len(slots), column.dtype)))
             self._find_nearest(slots)
-        self.shares = shares
-        self._find_removal_losses()
+        self._weigh(shares)
 
     def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:
         """Drop all other rows from the validation sample."""
@@ -95,15 +91,14 @@ class ExemplarObjective(Part):
         self.to_slots.keep(slots)
         for name in ("near", "second", "near_slot", "second_slot"):
             setattr(self, name, getattr(self, name)[slots])
-        self.shares = shares
-        self._find_removal_losses()
+        self._weigh(shares)
 
     def move_phantom(self, phantom: Any) -> None:
         """Put the phantom elsewhere."""
         self.phantom = phantom
         self.to_slots.values[:, 0] = self.phantom_to(self.rows.values)
         self._find_nearest(np.arange(len(self.rows)))
-        self._find_removal_losses()
+        self._weigh(self.shares)
 
     def phantom_to(self, X: Any) -> Any:
         """Dissimilarity of the phantom to each row."""
@@ -115,12 +110,18 @@ class ExemplarObjective(Part):
         """Candidates to look at together: their dissimilarities to all validation rows are held at once."""
         return max(LEAST_BLOCK, BLOCK_VALUES // max(1, len(self.rows)) // TILE * TILE)
 
-    def prepare(self) -> Any:
-        """What comparisons need of the validation sample, to be used for many blocks while it does not change."""
-        return self.dissimilarity.prepare(self.rows.values)
+    def prepare(self) -> "Prepared":
+        """What looking at candidates needs of the validation sample, for many blocks while the sample stays."""
+        # Rows of one cluster side by side: a candidate concerns few clusters, so the scans' branches are foreseen.
+        order = np.argsort(self.near_slot, kind="stable")
+        scratch = np.empty((self.block_size(), len(order)), self.near.dtype)
+        return Prepared(order, self.dissimilarity.prepare(take(self.rows.values, order)), scratch)
 
-    def look(self, candidates: Any, prepared: Any = None) -> "ExemplarBlock":
-        """A block of candidates; their dissimilarities to the validation sample are computed when first asked for."""
+    def look(self, candidates: Any, prepared: "Prepared | None" = None) -> "ExemplarBlock":
+        """At most `block_size` candidates; their dissimilarities are computed when first asked for.
+
+        Blocks of one `prepared` share its scratch: the next one ends the last.
+        """
         return ExemplarBlock(self, candidates, self.prepare() if prepared is None else prepared)
 
     def fill(self, slot: int, row: Any, d: np.ndarray, *, fixed: bool = False) -> None:
@@ -133,6 +134,11 @@ class ExemplarObjective(Part):
 
     # ---- caches ----------------------------------------------------------------------------------
 
+    def _weigh(self, shares: np.ndarray) -> None:
+        self.shares = shares
+        self.phantom_loss = float(shares @ self.to_slots.values[:, 0].astype(np.float64))
+        self._find_removal_losses()
+
     def _find_nearest(self, slots: np.ndarray) -> None:
         found = (self.near, self.second, self.near_slot, self.second_slot)
         jit.two_nearest(self.to_slots.values, self.n_slots, slots, *found)
@@ -143,24 +149,34 @@ class ExemplarObjective(Part):
         self.removal[self.n_slots :] = np.inf
 
 
-class ExemplarBlock:
-    """Candidates with their dissimilarities D (candidates x validation rows)."""
+@dataclass(frozen=True)
+class Prepared:
+    """The validation sample, ready to be looked at."""
 
-    def __init__(self, objective: ExemplarObjective, candidates: Any, prepared: Any):
+    order: np.ndarray  # of validation rows in columns of D
+    rows: Any  # prepared by the dissimilarity, in that order
+    scratch: np.ndarray  # room for D: fresh pages for every block would cost as much as filling them
+
+
+class ExemplarBlock:
+    """Candidates with their dissimilarities D (candidates x validation rows, in the prepared order)."""
+
+    def __init__(self, objective: ExemplarObjective, candidates: Any, prepared: Prepared):
         self.objective = objective
         self.candidates = candidates
-        self.D = np.empty((n_rows(candidates), len(objective.rows)), objective.near.dtype)
+        self.D = prepared.scratch[: n_rows(candidates)]
         self._prepared = prepared
+        self._is_filled = False
+        self._found = self._in_order()
 
     def gains(self) -> np.ndarray:
-        F = self.objective
         out = np.empty(len(self.D))
-        self._scan(lambda part: jit.add_gains(self.D[part], F.shares, F.near, out[part]))
+        self._scan(lambda part: self._gains(part, out[part]))
         return out
 
     def gain(self, i: int) -> float:
         out = np.empty(1)
-        jit.add_gains(self.D[i : i + 1], self.objective.shares, self.objective.near, out)
+        self._gains(slice(i, i + 1), out)
         return float(out[0])
 
     def swap_gains(self) -> tuple[np.ndarray, np.ndarray]:
@@ -179,19 +195,30 @@ class ExemplarBlock:
         return slot
 
     def swap(self, i: int, slot: int) -> None:
-        self.objective.fill(slot, take(self.candidates, slice(i, i + 1)), self.D[i])
+        d = np.empty_like(self.D[i])
+        d[self._prepared.order] = self.D[i]
+        self.objective.fill(slot, take(self.candidates, slice(i, i + 1)), d)
+        self._found = self._in_order()
+
+    def _in_order(self) -> tuple[np.ndarray, ...]:
+        F = self.objective
+        return tuple(column[self._prepared.order] for column in (F.shares, F.near, F.second, F.near_slot))
 
     def _scan(self, scan: Callable[[slice], None]) -> None:
         """Scan all tiles; the first scan also computes each tile, so that it is read while in cache."""
-        prepared, self._prepared = self._prepared, None
+        filled, self._is_filled = self._is_filled, True
 
         def work(part: slice) -> None:
-            if prepared is not None:
-                self.objective.dissimilarity.to(take(self.candidates, part), prepared, self.D[part])
+            if not filled:
+                self.objective.dissimilarity.to(take(self.candidates, part), self._prepared.rows, self.D[part])
             scan(part)
 
         run_tiles(work, len(self.D), TILE)
 
+    def _gains(self, part: slice, out: np.ndarray) -> None:
+        shares, near, _, _ = self._found
+        jit.add_gains(self.D[part], shares, near, out)
+
     def _best_swaps(self, part: slice, gains: np.ndarray, slots: np.ndarray) -> None:
-        F = self.objective
-        jit.best_swaps(self.D[part], F.shares, F.near, F.second, F.near_slot, F.removal, gains, slots)
+        shares, near, second, near_slot = self._found
+        jit.best_swaps(self.D[part], shares, near, second, near_slot, self.objective.removal, gains, slots)

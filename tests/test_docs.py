@@ -1,0 +1,196 @@
+"""The prose is true: README and guide run as they stand, and they leave no command, option or public name out.
+
+Blocks of a page run in order, in one empty folder: `python` blocks with prompts as doctests, others as a script;
+`console` blocks command by command with their output compared. An `sh` block is not run, so it holds no modicum
+command.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import modicum
+from modicum import papers
+
+typer = pytest.importorskip("typer")
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SECONDS = re.compile(r"\bin \d+\.\d s\b")
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def text_of(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+# ---- blocks run ----------------------------------------------------------------------------------------
+
+
+def run_doctest(text, namespace, where):
+    test = doctest.DocTestParser().get_doctest(text, namespace, where, where, 0)
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    report = []
+    runner.run(test, out=report.append, clear_globs=False)
+    assert not runner.failures, "".join(report)
+    namespace.update(test.globs)
+
+
+def commands_of(text):
+    """(command, expected output) pairs of a console block; a command may go on after a backslash."""
+    found = []
+    going_on = False
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append([line[2:], ""])
+        elif going_on:
+            found[-1][0] += "\n" + line
+        else:
+            found[-1][1] += line + "\n"
+        going_on = line.endswith("\\") and (going_on or line.startswith("$ "))
+    return found
+
+
+def shell_environment(folder):
+    """A PATH on which `modicum` and `python` are those under test."""
+    bin_folder = folder / "bin"
+    bin_folder.mkdir()
+    for name, arguments in (("python", ""), ("modicum", " -m modicum")):
+        path = bin_folder / name
+        path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{arguments} "$@"\n')
+        path.chmod(0o755)
+    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
+    # unbuffered: rows and messages come in the order in which a terminal shows them
+    return {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1", "COLUMNS": "100", "TERM": "dumb"}
+
+
+def run_console(text, environment, where):
+    for command, expected in commands_of(text):
+        done = subprocess.run(
+            ["bash", "-c", command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        got, want = (SECONDS.sub("in 0.0 s", output) for output in (done.stdout, expected))
+        assert doctest.OutputChecker().check_output(want, got, FLAGS), f"{where}: {command}\n{done.stdout}"
+        refused = expected.startswith("modicum: ")
+        assert bool(done.returncode) == refused, f"{where}: {command} ended with {done.returncode}\n{done.stdout}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_run(page, tmp_path, tmp_path_factory, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environment = shell_environment(tmp_path_factory.mktemp("shell"))
+    namespace = {"__name__": "__page__"}
+    for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python" and ">>> " in text:
+            run_doctest(text, namespace, name_of(page))
+        elif kind == "python":
+            exec(compile(text, name_of(page), "exec"), namespace)
+        elif kind == "console":
+            run_console(text, environment, name_of(page))
+        else:
+            assert kind in ("sh", "text"), f"{name_of(page)}: a block of kind {kind!r} would go untested"
+            assert kind == "text" or not re.search(r"^modicum ", text, re.MULTILINE), "use a console block, it is run"
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=name_of)
+def test_examples_run(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "MODICUM_QUICK": "1", "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout, "an example tells what it found"
+
+
+# ---- nothing left out ----------------------------------------------------------------------------------
+
+
+def all_commands(command, path="modicum"):
+    """(path, command) of every command that does something."""
+    children = getattr(command, "commands", None)
+    if not children:
+        return [(path, command)]
+    return [pair for name, child in children.items() for pair in all_commands(child, f"{path} {name}")]
+
+
+def cli():
+    from modicum.cli.app import app
+
+    return typer.main.get_command(app)
+
+
+def test_every_command_has_a_section():
+    headings = re.findall(r"^#+ `(modicum [^`]*)`$", text_of("docs/cli.md"), re.MULTILINE)
+    assert sorted(headings) == sorted(path for path, _ in all_commands(cli()))
+
+
+def test_options_and_their_documentation_agree():
+    root = cli()
+    there = {option for _, command in [("", root), *all_commands(root)] for p in command.params for option in p.opts}
+    there = {option for option in there if option.startswith("--")} | {"--help"}
+    assert set(OPTION.findall(text_of("docs/cli.md"))) == there
+
+
+def test_every_public_name_is_told_of():
+    prose = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    missing = [name for name in modicum.__all__ if not re.search(rf"\b{name}\b", prose)]
+    assert not missing
+
+
+def test_every_parameter_of_exemplar_clustering_is_explained():
+    page = text_of("docs/exemplars.md")
+    missing = [name for name in modicum.ExemplarClustering().get_params() if f"`{name}" not in page]
+    assert not missing
+
+
+def test_papers_page_is_what_the_command_prints():
+    assert text_of("docs/papers.md") == papers.as_markdown(), "run: modicum papers > docs/papers.md"
+
+
+def anchors(path):
+    """What GitHub makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), f"{name_of(page)} links to {link}"
+        assert not anchor or anchor in anchors(target), f"{name_of(page)} links to {link}"
+
+
+def test_every_page_is_on_the_map():
+    linked = {link.partition("#")[0] for link in LINK.findall(text_of("docs/index.md"))}
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+
+
+def test_pictures_are_small():
+    for picture in (ROOT / "docs" / "images").iterdir():
+        assert picture.stat().st_size < 300_000, f"{picture.name} is too large"
+
+
+def test_the_changelog_and_citation_know_this_version():
+    assert f"## {modicum.__version__}" in text_of("CHANGELOG.md")
+    assert f"version: {modicum.__version__}\n" in text_of("CITATION.cff")
