@@ -57,6 +57,18 @@ class BottomK(Part):
             setattr(self, name, getattr(self, name)[stay])
         return stay
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether no row has been left out yet."""
+        return bool(np.isinf(self.threshold))
+
+    def slots_of(self, row_ids: np.ndarray) -> np.ndarray:
+        """The slots of kept rows with these ids, -1 where there is none."""
+        order = np.argsort(self.row_ids)
+        place = np.searchsorted(self.row_ids, row_ids, sorter=order)
+        slots = order[np.minimum(place, len(order) - 1)]
+        return np.where(self.row_ids[slots] == row_ids, slots, -1)
+
     def shares(self) -> np.ndarray:
         """The part of the stream's weight that each kept row stands for; they sum to 1."""
         represented = self.weights / -np.expm1(-self.weights * self.threshold)
@@ -196,7 +208,7 @@ class Reservoir(Learner):
     def is_exact_(self) -> bool:
         """Whether every row seen so far is kept."""
         self._check_fitted()
-        return bool(np.isinf(self._sample.threshold))
+        return self._sample.is_everything
 
     def _takes_objects(self, X: Any) -> bool:
         return isinstance(X, list) and len(X) > 0 and np.ndim(X[0]) == 0 and not isinstance(X[0], float | int)

@@ -100,6 +100,46 @@ class TestQuality:
         assert (np.diff(utility) >= -1e-6).all()
 
 
+class TestOwnRows:
+    """Validation rows do not judge themselves once they are a sample."""
+
+    def outliers(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(4000, 20))
+        X[rng.choice(4000, 200, replace=False)] *= 6  # far from everything, and from each other
+        return X
+
+    def test_outliers_of_the_sample_do_not_become_exemplars_of_themselves(self):
+        X = self.outliers()
+        model = ExemplarClustering(30, budget=300, phantom="origin", random_state=0).fit(X)
+        assert (np.bincount(model.predict(X), minlength=30) <= 1).mean() <= 0.1
+
+    @pytest.mark.parametrize("confidence", [None, 0.9])
+    def test_exemplars_are_infinitely_far_from_their_own_validation_row(self, confidence):
+        X = blobs(3000)
+        model = learn(ExemplarClustering(8, budget=1500, confidence=confidence, random_state=0), X).refine()
+        own = model._sample.slots_of(model.exemplar_indices_)
+        there = np.flatnonzero(own >= 0)
+        assert len(there) > 0
+        away = model._F.to_slots.values[own[there], there + 1]
+        assert np.isinf(away).all()
+        others = model._F.to_slots.values[:, 1 : model._F.n_slots].copy()
+        others[own[there], there] = 0
+        assert np.isfinite(others).all()
+        assert np.isfinite([model.loss_, model.utility_]).all()
+
+    def test_while_all_rows_judge_they_judge_themselves_too(self):
+        X = blobs(300)
+        model = ExemplarClustering(8, budget=300, random_state=0).fit(X)
+        assert model.loss_ == pytest.approx(loss(X, model.exemplars_))
+
+    def test_a_single_exemplar_in_a_small_sample(self):
+        X = blobs(500, centers=1)
+        model = learn(ExemplarClustering(1, budget=5, random_state=0), X).refine()
+        assert model.loss_ < 50
+        assert np.isfinite(model.utility_)
+
+
 class TestMerge:
     def test_four_shards_are_as_good_as_one_stream(self):
         X = load_digits().data[np.random.default_rng(0).permutation(1797)]

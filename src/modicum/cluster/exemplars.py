@@ -125,8 +125,9 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     exemplar_indices_ : ndarray of shape (k,)
         Row ids of the exemplars: positions in the stream unless `row_ids` was given; -1 for `initial` and `locked`.
     utility_, loss_ : float
-        F on the validation sample, and the mean dissimilarity of its rows to their nearest exemplar. The exemplars
-        were chosen on this very sample, so other rows lie a little farther off; `score` tells for any rows.
+        F on the validation sample, and the mean dissimilarity of its rows to their nearest exemplar (other than
+        themselves, once the sample does not hold all rows). The exemplars were chosen on this very sample, so other
+        rows lie a little farther off; `score` tells for any rows.
     cluster_sizes_ : ndarray of shape (k,)
         Rows of the stream that each exemplar stands for, estimated from the validation sample.
     history_ : dict of arrays
@@ -150,8 +151,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     ----------
     gomes2010, Algorithm 1, eq. 3.6, Corollary 1, Theorem 4, Appendix II. schubert2021 (all swaps of a candidate from
     one scan). Departures: several swaps per block by default; a phantom that is far by default; `min_gain` is relative;
-    the validation sample follows the stream instead of being drawn beforehand; at the end of a stream its rows are
-    offered once more (`refine`).
+    the validation sample follows the stream instead of being drawn beforehand; its rows do not judge themselves; at
+    the end of a stream they are offered once more (`refine`).
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
@@ -231,10 +232,13 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         elif self._mean is not None:
             self._mean.add(X, weight)
             self._follow(self._mean)
+        was_everything = self._sample.is_everything
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
         self._F.put_rows(slots, take(X, chosen), self._sample.shares())
         if first:
             self._place_given_exemplars()
+        elif was_everything:
+            self._F.leave_out_own(self._own(self.exemplar_indices_))
         if isinstance(self.phantom, str) and self.phantom == "far":
             self._stay_far()
         self._offer(X, row_ids)
@@ -244,10 +248,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _offer(self, X: Any, row_ids: np.ndarray) -> None:
         """Rows stand as candidates, block by block."""
         size = self._F.block_size() if self.swaps == "eager" else ONE_SWAP_BLOCK
-        prepared = self._F.prepare()
+        prepared, own = self._F.prepare(), self._own(row_ids)
         for start in range(0, n_rows(X), size):
             part = slice(start, start + size)
-            changes = self._consider(take(X, part), prepared)
+            changes = self._consider(take(X, part), prepared, own[part])
             for candidate, slot in changes:
                 self._ids[slot - 1] = row_ids[part][candidate]
             count = n_rows(row_ids[part])
@@ -255,18 +259,18 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             self.n_candidates_ += count
             self._record()
 
-    def _consider(self, candidates: Any, prepared: Any) -> list[tuple[int, int]]:
+    def _consider(self, candidates: Any, prepared: Any, own: np.ndarray) -> list[tuple[int, int]]:
         """Let candidates join or swap; returns (candidate, slot) pairs."""
         F, most = self._F, None if self.swaps == "eager" else 1
         everything = n_rows(candidates) * len(F.rows)
         missing = self.n_exemplars - F.n_chosen
         if self.confidence is not None and not missing:
-            race = Race(F, candidates, self._race_delta(), self._rng)
+            race = Race(F, candidates, self._race_delta(), self._rng, own)
             changes = race.run(most, self._eta())
             self.n_evaluations_ += race.n_evaluations
             self.n_evaluations_saved_ += everything - race.n_evaluations
         else:
-            block = F.look(candidates, prepared)
+            block = F.look(candidates, prepared, own)
             self.n_evaluations_ += everything
             changes = grow(block, min(missing, most or missing), self._noise()) if missing else []
             if not F.n_chosen:  # nothing gains anything, but somebody must stand for these rows
@@ -275,6 +279,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
                 changes += improve(block, most, self._eta())
         self.n_swaps_ += len(changes)
         return changes
+
+    def _own(self, row_ids: np.ndarray) -> np.ndarray:
+        """Places of rows in the validation sample: there they must not judge themselves, unless all rows judge."""
+        return np.full(len(row_ids), -1) if self._sample.is_everything else self._sample.slots_of(row_ids)
 
     def _record(self) -> None:
         utility, loss = self._F.value, self._F.loss
@@ -350,14 +358,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             self._F.move_phantom(self._like_rows(moments.mean, self._F.rows.values))
 
     def _stay_far(self) -> None:
-        """Rows at the phantom's distance from all exemplars mean that it is not far any more: double it."""
-        F = self._F
-        while (
-            F.n_chosen
-            and F.second.max() >= F.phantom
-            and F.to_slots.values[:, 1 : F.n_slots].min(axis=1).max() >= F.phantom
-        ):
-            F.move_phantom(2 * F.phantom)
+        """A row as close to the phantom as to any exemplar means that it is not far any more."""
+        largest = self._nearest_to_sample()[1].max(initial=0.0)
+        if largest >= self._F.phantom:
+            self._F.move_phantom(2 * float(largest))
 
     def _given_rows(self, rows: Any, name: str) -> Any:
         try:
@@ -442,7 +446,14 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     @property
     def loss_(self) -> float:
         self._check_fitted()
-        return float(self._F.shares @ self._F.to_slots.values[:, 1 : self._F.n_slots].min(axis=1).astype(np.float64))
+        shares, nearest = self._nearest_to_sample()
+        return float(np.average(nearest, weights=shares)) if len(nearest) else 0.0
+
+    def _nearest_to_sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """(shares, dissimilarities to the nearest exemplar) of validation rows that have one beside themselves."""
+        nearest = self._F.to_slots.values[:, 1 : self._F.n_slots].min(axis=1, initial=np.inf).astype(np.float64)
+        apart = np.isfinite(nearest)
+        return self._F.shares[apart], nearest[apart]
 
     @property
     def cluster_sizes_(self) -> np.ndarray:
@@ -471,7 +482,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def is_exact_(self) -> bool:
         """Whether the validation sample still holds every row seen."""
         self._check_fitted()
-        return bool(np.isinf(self._sample.threshold))
+        return self._sample.is_everything
 
     @property
     def labels_(self) -> np.ndarray:

@@ -21,7 +21,7 @@ from modicum.budget import hoeffding_error
 from modicum.kernels.dissimilarity import TILE
 from modicum.parallel import run_tiles
 from modicum.rows import n_rows, take
-from modicum.select.objectives.exemplar import ExemplarObjective
+from modicum.select.objectives.exemplar import ExemplarObjective, columns_in, leave_out
 
 FIRST_PIECE = 1 / 16  # then doubled: at most 5 looks at a candidate, and a loser costs a sixteenth
 
@@ -29,7 +29,14 @@ FIRST_PIECE = 1 / 16  # then doubled: at most 5 looks at a candidate, and a lose
 class Race:
     """Candidates racing for a place among the exemplars of an objective."""
 
-    def __init__(self, objective: ExemplarObjective, candidates: Any, delta: float, rng: np.random.Generator):
+    def __init__(
+        self,
+        objective: ExemplarObjective,
+        candidates: Any,
+        delta: float,
+        rng: np.random.Generator,
+        own: np.ndarray | None = None,
+    ):
         W = len(objective.rows)
         self.objective = objective
         self.candidates = candidates
@@ -39,6 +46,8 @@ class Race:
         self.order = rng.permutation(W)  # validation rows in the order in which they are used
         for piece in self.pieces:  # within a piece, rows of one cluster side by side: scans are faster
             self.order[piece] = self.order[piece][np.argsort(objective.near_slot[self.order[piece]], kind="stable")]
+        own = np.full(n_rows(candidates), -1) if own is None else own
+        self.own_columns = columns_in(self.order, own)
         self.D = np.empty((n_rows(candidates), W), objective.near.dtype)  # columns in that order
         self.known = np.zeros(n_rows(candidates), int)  # pieces paid for
         # one statement per swap and piece: all of them hold together with probability 1 - delta
@@ -95,6 +104,8 @@ class Race:
             prepared = F.dissimilarity.prepare(take(F.rows.values, self.order[piece]))
             D = np.empty((len(racers), piece.stop - piece.start), self.D.dtype)
             run_tiles(lambda t: F.dissimilarity.to(take(self.candidates, racers[t]), prepared, D[t]), len(D), TILE)
+            here = (self.own_columns[racers] >= piece.start) & (self.own_columns[racers] < piece.stop)
+            leave_out(D, np.where(here, self.own_columns[racers] - piece.start, -1))
             self.D[racers, piece] = D
             self.known[racers] = number + 1
             self.n_evaluations += D.size

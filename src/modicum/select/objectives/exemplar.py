@@ -6,6 +6,10 @@ over a validation sample x_1 .. x_W of the stream with weights that sum to 1. Fo
 of the chosen exemplars and the phantom x0 are remembered, and then one scan of a candidate's dissimilarities scores
 its joining and all its swaps: O(W) per candidate, where Appendix II of the paper needs O(K W). The scoring of
 all swaps in one scan is that of schubert2021 for k-medoids.
+
+A candidate that is itself a validation row (`own` gives its place in the sample) may be kept from standing for itself:
+its dissimilarity to itself then counts as infinite. Otherwise rows of the sample look better than they are by what they
+spare themselves, and a small sample fills up with exemplars that stand for nobody else.
 """
 
 from collections.abc import Callable
@@ -117,12 +121,22 @@ class ExemplarObjective(Part):
         scratch = np.empty((self.block_size(), len(order)), self.near.dtype)
         return Prepared(order, self.dissimilarity.prepare(take(self.rows.values, order)), scratch)
 
-    def look(self, candidates: Any, prepared: "Prepared | None" = None) -> "ExemplarBlock":
+    def look(
+        self, candidates: Any, prepared: "Prepared | None" = None, own: np.ndarray | None = None
+    ) -> "ExemplarBlock":
         """At most `block_size` candidates; their dissimilarities are computed when first asked for.
 
         Blocks of one `prepared` share its scratch: the next one ends the last.
         """
-        return ExemplarBlock(self, candidates, self.prepare() if prepared is None else prepared)
+        own = np.full(n_rows(candidates), -1) if own is None else own
+        return ExemplarBlock(self, candidates, self.prepare() if prepared is None else prepared, own)
+
+    def leave_out_own(self, own: np.ndarray) -> None:
+        """Keep the chosen exemplars, which are the validation rows `own` (-1: none), from standing for themselves."""
+        chosen = np.flatnonzero(own >= 0)
+        self.to_slots.values[own[chosen], chosen + 1] = np.inf
+        self._find_nearest(own[chosen])
+        self._find_removal_losses()
 
     def fill(self, slot: int, row: Any, d: np.ndarray, *, fixed: bool = False) -> None:
         """A row with dissimilarities `d` takes `slot`: an old one, or the one after the last."""
@@ -158,12 +172,27 @@ class Prepared:
     scratch: np.ndarray  # room for D: fresh pages for every block would cost as much as filling them
 
 
+def columns_in(order: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """Where the given slots are in an order of all slots; -1 stays -1."""
+    place = np.empty(len(order) + 1, np.int64)
+    place[order] = np.arange(len(order))
+    place[-1] = -1  # found by slot -1
+    return place[slots]
+
+
+def leave_out(D: np.ndarray, columns: np.ndarray) -> None:
+    """Make D infinite where a candidate meets itself."""
+    candidates = np.flatnonzero(columns >= 0)
+    D[candidates, columns[candidates]] = np.inf
+
+
 class ExemplarBlock:
     """Candidates with their dissimilarities D (candidates x validation rows, in the prepared order)."""
 
-    def __init__(self, objective: ExemplarObjective, candidates: Any, prepared: Prepared):
+    def __init__(self, objective: ExemplarObjective, candidates: Any, prepared: Prepared, own: np.ndarray):
         self.objective = objective
         self.candidates = candidates
+        self._own_columns = columns_in(prepared.order, own)
         self.D = prepared.scratch[: n_rows(candidates)]
         self._prepared = prepared
         self._is_filled = False
@@ -211,6 +240,7 @@ class ExemplarBlock:
         def work(part: slice) -> None:
             if not filled:
                 self.objective.dissimilarity.to(take(self.candidates, part), self._prepared.rows, self.D[part])
+                leave_out(self.D[part], self._own_columns[part])
             scan(part)
 
         run_tiles(work, len(self.D), TILE)
