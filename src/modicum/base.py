@@ -1,5 +1,6 @@
 """The contract: a learner is a bounded state and a few verbs."""
 
+import copy
 import os
 import re
 import weakref
@@ -8,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from modicum import state
-from modicum.exceptions import DataError, StateError
+from modicum.budget import as_budget, format_bytes
+from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.params import Constraint, check_params
 from modicum.rng import as_generator
 from modicum.rows import is_sparse, n_rows, take
@@ -48,6 +51,8 @@ class Learner(BaseEstimator):
     _rng: np.random.Generator
     _dtype: str
     _source: weakref.ref[Any] | None
+    _kind: str
+    _position: int  # rows given, those of weight 0 included
     n_seen_: int
 
     def __init_subclass__(cls, **kwargs: Any):
@@ -75,18 +80,32 @@ class Learner(BaseEstimator):
         X = self._check_rows(X, reset=not self._is_fitted())
         weight = self._check_weight(sample_weight, n_rows(X))
         y = self._check_target(y, n_rows(X))
-        ids = self._check_ids(row_ids, n_rows(X))
+        given = ids = self._check_ids(row_ids, n_rows(X))
         if weight is not None and not weight.all():  # weight 0 is absent
             present = np.flatnonzero(weight)
             X, weight, ids = take(X, present), weight[present], ids[present]
             y = None if y is None else y[present]
         if n_rows(X):
-            if not self._is_fitted():
-                self.n_seen_ = 0
-                self._rng = as_generator(getattr(self, "random_state", None))
-            self._learn(X, y, weight, ids)
+            self._learn_or_undo(X, y, weight, ids)
             self.n_seen_ += n_rows(X)
+            self._position += len(given)
         return self
+
+    def _learn_or_undo(self, X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray) -> None:
+        """A chunk that can't be learned leaves the learner as it was."""
+        first = not self._is_fitted()
+        before = self._copy_of_state() if not first and self._runs_foreign_code() else None
+        if first:
+            self.n_seen_ = self._position = 0
+            self._rng = as_generator(getattr(self, "random_state", None))
+        try:
+            self._learn(X, y, weight, ids)
+        except BaseException:
+            if first:
+                self._forget()
+            elif before is not None:
+                self.__dict__.update(before)
+            raise
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
@@ -99,8 +118,9 @@ class Learner(BaseEstimator):
         self._remember_source(X)
         return self
 
-    def learn(self, chunks: Stream, on_chunk: Callable[[Self], object] | None = None) -> Self:
-        """Learn all chunks of a stream on top of what is known; `on_chunk(self)` is called after each."""
+    def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
+        """Learn all of a stream, or of what makes one, on top of what is known; `on_chunk(self)` follows each chunk."""
+        chunks = stream(source)
         self._column_names = chunks.columns
         for chunk in chunks:
             self.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
@@ -123,8 +143,11 @@ class Learner(BaseEstimator):
                 f"{type(self).__name__}.merge: the number of columns differs "
                 f"({self.n_features_in_} here, {other.n_features_in_} there)."
             )
+        if self._kind != other._kind:
+            raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
         self._merge(other)
         self.n_seen_ += other.n_seen_
+        self._position += other._position
         return self
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
@@ -193,7 +216,10 @@ class Learner(BaseEstimator):
     @classmethod
     def from_bytes(cls, blob: bytes, **given: Any) -> "Learner":
         """The learner that `to_bytes` described; `given` as in `modicum.load`."""
-        return from_content(state.from_bytes(blob), "these bytes", **given)
+        learner = from_content(state.from_bytes(blob), "the state", **given)
+        if not isinstance(learner, cls):
+            raise StateError(f"the state is of a {type(learner).__name__}, not a {cls.__name__}.")
+        return learner
 
     def _content(self) -> dict[str, Any]:
         return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._state()}
@@ -206,7 +232,7 @@ class Learner(BaseEstimator):
         """Called once the state has been read from a file."""
 
     def _copy_of_state(self) -> dict[str, Any]:
-        return state.from_bytes(state.to_bytes({"state": self._state()}))["state"]
+        return copy.deepcopy(self._state())
 
     # ---- checks ----------------------------------------------------------------------------------
 
@@ -225,17 +251,43 @@ class Learner(BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call fit or partial_fit with rows first."
             )
 
+    def _runs_foreign_code(self) -> bool:
+        """Whether learning calls functions of the user's, which may fail in the middle of a chunk."""
+        return False
+
+    def _hold_budget(self, kept: int, at_least: int, shrink: Callable[[int], None]) -> None:
+        """Sparse rows and objects differ in size: let some of the kept go when they outgrow a budget in bytes."""
+        limit = as_budget(self.budget).nbytes
+        while limit is not None and (held := self.nbytes_) > limit:
+            kept = int(kept * min(0.95, limit / held))
+            if kept < at_least:
+                raise BudgetError(
+                    f"{type(self).__name__}: rows have grown too large for a budget of {format_bytes(limit)}; "
+                    f"at least {format_bytes(held)} would be needed."
+                )
+            shrink(kept)
+
     def _takes_objects(self, X: Any) -> bool:
         """Whether the rows of X are Python objects to this learner rather than numbers."""
         return False
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         """X as a clean array, CSR matrix or list; a `DataError` that names row, column and value otherwise."""
-        if self._takes_objects(X):
-            if reset:
-                self.n_features_in_ = 1
-            return list(X)
-        dtype = [np.float32, np.float64] if reset else self._dtype
+        kind = "objects" if self._takes_objects(X) else "sparse" if is_sparse(X) else "dense"
+        if not reset and "objects" in (kind, self._kind) and kind != self._kind:
+            raise DataError(f"{type(self).__name__}: these rows are {kind}, the ones before were {self._kind}.")
+        if kind == "objects":
+            X = list(X)
+            self.n_features_in_ = 1
+        else:
+            X = self._check_numbers(X, reset=reset)
+        if reset:
+            self._kind = kind
+        elif kind != self._kind:
+            X = sparse.csr_matrix(X) if self._kind == "sparse" else X.toarray()
+        return X
+
+    def _check_numbers(self, X: Any, *, reset: bool) -> Any:
         if hasattr(X, "dtype") and X.dtype == np.float16:
             X = X.astype(np.float32)
         X = validate_data(
@@ -243,13 +295,13 @@ class Learner(BaseEstimator):
             X,
             reset=reset,
             accept_sparse="csr" if self.traits.sparse else False,
-            dtype=dtype,
+            dtype=[np.float64, np.float32] if reset else self._dtype,  # what is neither becomes the first
             order="C",
             ensure_all_finite=False,
             ensure_min_samples=0,
         )
-        if is_sparse(X):
-            X.sort_indices()
+        if is_sparse(X) and not X.has_sorted_indices:
+            X = X.sorted_indices()  # a copy: the caller's stays as it is
         _check_finite(self, X)
         if reset:
             self._dtype = X.dtype.name
@@ -291,7 +343,7 @@ class Learner(BaseEstimator):
 
     def _check_ids(self, row_ids: Any, count: int) -> np.ndarray:
         if row_ids is None:
-            first = self.n_seen_ if self._is_fitted() else 0
+            first = self._position if self._is_fitted() else 0
             return np.arange(first, first + count)
         row_ids = np.asarray(row_ids, np.int64)
         if row_ids.shape != (count,):
@@ -364,7 +416,10 @@ def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
             )
     learner = cls(**params)
     learner.__dict__.update(content["state"])
-    learner._restored()
+    try:
+        learner._restored()
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        raise StateError(f"{source} is damaged: {error}") from None
     return learner
 
 
@@ -397,6 +452,11 @@ def _check_finite(owner: object, X: Any) -> None:
 
 
 def _same(mine: Any, theirs: Any) -> bool:
-    if isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
-        return np.shape(mine) == np.shape(theirs) and bool(np.all(np.asarray(mine) == np.asarray(theirs)))
-    return mine is theirs or bool(mine == theirs)
+    """Whether two parameters are equal; arrays, frames and parts are compared by what a file would hold of them."""
+    if mine is theirs or callable(mine) or callable(theirs):
+        return mine is theirs or (type(mine) is type(theirs) and isinstance(mine, state.Part) and _packed(mine, theirs))
+    return _packed(mine, theirs)
+
+
+def _packed(mine: Any, theirs: Any) -> bool:
+    return state.to_bytes({"value": mine}) == state.to_bytes({"value": theirs})

@@ -76,7 +76,7 @@ def format_bytes(nbytes: float) -> str:
     """
     for unit in ("B", "KiB", "MiB"):
         if nbytes < 1024:
-            return f"{nbytes:.3g} {unit}" if unit != "B" else f"{nbytes:.0f} B"
+            return f"{nbytes:.{3 if nbytes < 1000 else 4}g} {unit}"
         nbytes /= 1024
     return f"{nbytes:.3g} GiB"
 

@@ -6,19 +6,27 @@ from modicum.state import Part
 
 
 class History(Part):
-    """A table of numbers. When it is full every second record goes, so it always spans the whole stream."""
+    """A table of numbers that always spans the whole stream.
+
+    Every `step`-th record is kept, and the latest; when the table is full every second one goes and the step doubles.
+    """
 
     def __init__(self, *columns: str, limit: int = 512):
         self.columns = list(columns)
         self.table = np.zeros((limit, len(columns)))
-        self.count = 0
+        self.count = 0  # rows of the table in use, the latest record included
+        self.step = 1
+        self.calls = 0
 
     def record(self, *values: float) -> None:
-        if self.count == len(self.table):
-            self.count = (self.count + 1) // 2
-            self.table[: self.count] = self.table[::2].copy()
-        self.table[self.count] = values
-        self.count += 1
+        if self.calls % self.step == 0 or self.count == 0:  # the last record is one to keep: go on after it
+            if self.count == len(self.table):
+                self.count = len(self.table) // 2
+                self.table[: self.count] = self.table[: 2 * self.count : 2].copy()
+                self.step *= 2
+            self.count += 1
+        self.table[self.count - 1] = values
+        self.calls += 1
 
     def columns_as_arrays(self) -> dict[str, np.ndarray]:
         return {name: self.table[: self.count, i].copy() for i, name in enumerate(self.columns)}

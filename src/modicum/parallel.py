@@ -5,9 +5,12 @@ tiles here: every thread runs whole tiles with a BLAS of one thread. Tiles do no
 so neither do results.
 """
 
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -15,8 +18,8 @@ from threadpoolctl import ThreadpoolController
 def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
     """Call `work` with slices of `tile` items that cover 0 .. count - 1, on all threads the process may use."""
     tiles = [slice(start, min(start + tile, count)) for start in range(0, count, tile)]
-    threads = min(n_threads(), len(tiles))
-    with _controller().limit(limits=1, user_api="blas"):
+    with _single_threaded_blas() as allowed:
+        threads = min(allowed, len(tiles))
         if threads <= 1:
             for part in tiles:
                 work(part)
@@ -24,10 +27,35 @@ def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
             list(_pool(threads).map(work, tiles))
 
 
-def n_threads() -> int:
-    """What BLAS has been allowed: OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and threadpoolctl's limits all count."""
-    counts = [library.num_threads for library in _controller().lib_controllers if library.user_api == "blas"]
-    return max(counts, default=1)
+class _SingleThreadedBlas:
+    """One thread for BLAS while anyone is inside. Callers may come from several threads: the last one out restores."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._allowed = 1
+        self._limiter: Any = None
+
+    def __enter__(self) -> int:
+        """The threads that BLAS had: OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and threadpoolctl's limits all count."""
+        with self._lock:
+            if self._inside == 0:
+                libraries = _controller().lib_controllers
+                self._allowed = max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+            return self._allowed
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+@cache
+def _single_threaded_blas() -> _SingleThreadedBlas:
+    return _SingleThreadedBlas()
 
 
 @cache
@@ -40,3 +68,13 @@ def _controller() -> ThreadpoolController:
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="modicum")
+
+
+def _after_fork() -> None:
+    """Threads and locks do not survive a fork; the child makes its own."""
+    _pool.cache_clear()
+    _single_threaded_blas.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -86,8 +86,10 @@ class Where:
 
 
 def _is_budget(value: Any) -> bool:
+    if not isinstance(value, int | np.integer | str):
+        return False
     try:
-        as_budget(value)
+        as_budget(value if isinstance(value, str) else int(value))
     except (BudgetError, TypeError, ValueError):
         return False
     return True

@@ -12,8 +12,9 @@ import numpy as np
 
 from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget
+from modicum.exceptions import DataError, StateError
 from modicum.params import BUDGET, RANDOM_STATE
-from modicum.rows import Rows, n_rows, take
+from modicum.rows import Rows, are_objects, average_bytes, n_rows, take
 from modicum.state import Part
 
 
@@ -82,8 +83,11 @@ class BottomK(Part):
         Keys below t are the points of a Poisson process of rate 1 on [0, total weight] x [0, t], each belonging to the
         row whose stretch of weight it falls into: draw those points, not a key per row.
         """
-        if np.isinf(self.threshold):
-            return np.arange(count), rng.standard_exponential(count) / (1.0 if weights is None else weights)
+        total = float(count) if weights is None else float(weights.sum())
+        if total * self.threshold > count:  # more points than rows: the sample is not full yet, or some are heavy
+            keys = rng.standard_exponential(count) / (1.0 if weights is None else weights)
+            rows = np.flatnonzero(keys < self.threshold)
+            return rows, keys[rows]
         ends = np.arange(1.0, count + 1.0) if weights is None else np.cumsum(weights)
         points = rng.poisson(ends[-1] * self.threshold)
         where = rng.uniform(0.0, ends[-1], points)
@@ -178,11 +182,14 @@ class Reservoir(Learner):
         self.random_state = random_state
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
-        """What will be held for rows of `n_features` columns."""
+        """What will be held for dense rows of `n_features` columns, without targets."""
         row = n_features * np.dtype(dtype).itemsize
-        book = 8 * 3  # key, weight and row id
-        rows = as_budget(self.budget).items_within(row + book, fixed_bytes=128, at_least=1, what="Reservoir")
-        return Plan.of(rows, rows_=rows * row, keys_weights_and_ids=rows * book)
+        rows = self._size(row)
+        return Plan.of(rows, rows_=rows * row, keys_weights_and_ids=rows * 24)
+
+    def _size(self, row_bytes: int) -> int:
+        each = row_bytes + 24  # key, weight and row id
+        return as_budget(self.budget).items_within(each, fixed_bytes=256, at_least=1, what="Reservoir")
 
     @property
     def rows_(self) -> Any:
@@ -211,17 +218,29 @@ class Reservoir(Learner):
         return self._sample.is_everything
 
     def _takes_objects(self, X: Any) -> bool:
-        return isinstance(X, list) and len(X) > 0 and np.ndim(X[0]) == 0 and not isinstance(X[0], float | int)
+        return are_objects(X)
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
-            self._sample = BottomK(self.plan(self.n_features_in_, getattr(X, "dtype", np.float64)).rows)
+            self._sample = BottomK(self._size(average_bytes(X) + (0 if y is None else y.itemsize)))
             self._rows = Rows.like(X, self._sample.size)
             self._targets = None if y is None else y[:0]
+        if (y is None) != (self._targets is None):
+            raise DataError("Reservoir: either all chunks come with targets or none does.")
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
         self._keep(slots, take(X, chosen), None if y is None else y[chosen])
+        self._hold_budget(len(self._sample), 1, self._shrink)
+
+    def _shrink(self, size: int) -> None:
+        stay = self._sample.shrink_to(size)
+        self._rows.keep(stay)
+        self._targets = None if self._targets is None else self._targets[stay]
 
     def _merge(self, other: "Reservoir") -> None:
+        if (self._targets is None) != (other._targets is None):
+            raise StateError("Reservoir.merge: one side has targets and the other has none.")
+        if other._sample.size < self._sample.size:
+            self._shrink(other._sample.size)
         slots, chosen = self._sample.merge(other._sample)
         self._keep(slots, take(other._rows.values, chosen), None if other._targets is None else other._targets[chosen])
 

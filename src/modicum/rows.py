@@ -26,6 +26,23 @@ def take(X: Any, index: Any) -> Any:
     return [X[i] for i in np.arange(len(X))[index]] if isinstance(X, list) else X[index]
 
 
+def average_bytes(X: Any) -> int:
+    """Bytes of a row, on average and with a margin where rows differ in size."""
+    if isinstance(X, list):
+        return int(1.25 * sum(map(sys.getsizeof, X)) / len(X)) + 8
+    if is_sparse(X):
+        return int(1.25 * X.nnz / X.shape[0] * (X.dtype.itemsize + X.indices.itemsize)) + X.indptr.itemsize
+    return X.shape[1] * X.dtype.itemsize
+
+
+def are_objects(X: Any) -> bool:
+    """Whether rows are Python objects: strings, or things that do not line up as numbers."""
+    if not isinstance(X, list):
+        return getattr(X, "ndim", 2) == 1 and X.dtype.kind in "OUS"
+    row = X[0]
+    return isinstance(row, str | bytes | dict | set) or np.asarray(row).dtype.kind not in "biuf"
+
+
 class Rows(Part):
     """Rows under slots 0 .. len - 1. Subclasses hold them; `like` picks the one that fits an example."""
 
@@ -81,7 +98,7 @@ class DenseRows(Rows):
 
     @property
     def nbytes(self) -> int:
-        return self._room.nbytes
+        return self.values.nbytes  # room for more, up to the limit, is planned for
 
     def _fields(self) -> dict[str, Any]:
         return {"_room": self.values, "_count": self._count, "_limit": self._limit}

@@ -9,6 +9,7 @@ package itself defines, so loading never imports or runs what a file asks for.
 import hashlib
 import json
 import os
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -48,7 +49,7 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
     if isinstance(value, np.ndarray):
         return _pack_array(value, arrays, path)
     if isinstance(value, np.generic):
-        return {"$": "scalar", "dtype": value.dtype.str, "value": value.item()}
+        return {"$": "scalar", "dtype": value.dtype.name, "value": value.item()}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.random.Generator):
@@ -60,6 +61,8 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
     if isinstance(value, list | tuple):
         items = [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"$": "tuple", "items": items}
+    if hasattr(value, "__array__"):
+        return _pack_array(np.asarray(value), arrays, path)  # a data frame, say
     if hasattr(value, "tocsr"):
         csr = value.tocsr()
         parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
@@ -74,7 +77,7 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
 
 def _pack_array(value: np.ndarray, arrays: Arrays, path: str) -> Any:
     if value.dtype.kind in "OU":
-        return {"$": "list", "dtype": value.dtype.str, "items": pack(value.tolist(), arrays, path)}
+        return {"$": "list", "kind": value.dtype.kind, "items": pack(value.tolist(), arrays, path)}
     arrays[path] = np.ascontiguousarray(value)
     return {"$": "array", "path": path}
 
@@ -116,14 +119,18 @@ def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
 
 def _unpack_list(value: dict[str, Any], arrays: Arrays) -> np.ndarray:
     items = unpack(value["items"], arrays)
-    out = np.empty(len(items), dtype=value["dtype"])
+    if value["kind"] == "U":
+        return np.array(items, dtype=np.str_)
+    out = np.empty(len(items), dtype=object)
     out[:] = items
     return out
 
 
+_SCALARS = {t.__name__.rstrip("_"): t for t in (np.bool_, np.float16, np.float32, np.float64)}
+_SCALARS |= {np.dtype(code).name: np.dtype(code).type for code in "bBhHiIlL"}
 _UNPACK: dict[str, Any] = {
     "array": lambda value, arrays: arrays[value["path"]],
-    "scalar": lambda value, arrays: np.dtype(value["dtype"]).type(value["value"]),
+    "scalar": lambda value, arrays: _SCALARS[value["dtype"]](value["value"]),
     "list": _unpack_list,
     "generator": lambda value, arrays: restore_generator(value["state"]),
     "part": _unpack_part,
@@ -160,16 +167,20 @@ def held_bytes(value: Any) -> int:
 
 def to_bytes(content: dict[str, Any]) -> bytes:
     """A plain dict of packable values as one safetensors blob with a digest."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save
 
     arrays: Arrays = {}
     header = {"format": FORMAT, "version": __version__, "content": _pack_dict(content, arrays, "")}
     text = json.dumps(header)
     # one entry: the order of several is not fixed, and equal states should be equal bytes
-    return save(arrays, metadata={_KEY: f"{_digest(text, arrays)} {text}"})
+    try:
+        return save(arrays, metadata={_KEY: f"{_digest(text, arrays)} {text}"})
+    except SafetensorError as error:
+        raise StateError(f"a state file can't carry one of the arrays: {error}") from None
 
 
-def from_bytes(blob: bytes, source: str = "these bytes") -> dict[str, Any]:
+def from_bytes(blob: bytes, source: str = "the state") -> dict[str, Any]:
     """What `to_bytes` was given; a `StateError` for anything else."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -187,7 +198,12 @@ def from_bytes(blob: bytes, source: str = "these bytes") -> dict[str, Any]:
             f"{source} was written by modicum {header['version']} in a newer format ({header['format']}; "
             f"this is modicum {__version__}, which reads up to {FORMAT}). Upgrade with: pip install -U modicum"
         )
-    return {key: unpack(value, arrays) for key, value in header["content"].items()}
+    try:
+        return {key: unpack(value, arrays) for key, value in header["content"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, StateError):
+            raise
+        raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
 
 
 def _entry(blob: bytes, source: str) -> str:
@@ -199,7 +215,7 @@ def _entry(blob: bytes, source: str) -> str:
         metadata = json.loads(blob[8 : 8 + length]).get("__metadata__", {})
     except (ValueError, AttributeError):
         raise StateError(f"{source} is not a modicum state file (no readable header).") from None
-    if not isinstance(metadata, dict) or _KEY not in metadata:
+    if not isinstance(metadata, dict) or not isinstance(metadata.get(_KEY), str):
         raise StateError(f"{source} is a safetensors file, but not one that modicum wrote.")
     return metadata[_KEY]
 
@@ -214,8 +230,8 @@ def _digest(text: str, arrays: Arrays) -> str:
 
 def write_atomically(path: str | os.PathLike[str], blob: bytes) -> None:
     """Write beside `path`, flush to disk, rename over it: readers see the old file or the new one, whole."""
-    path = Path(path)
-    temporary = path.with_name(_temporary_name(path, str(os.getpid())))
+    path = Path(os.path.realpath(path))  # a link stays a link
+    temporary = path.with_name(_temporary_name(path, f"{os.getpid()}-{threading.get_ident()}"))
     try:
         with open(temporary, "wb") as file:
             file.write(blob)

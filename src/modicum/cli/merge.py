@@ -14,8 +14,8 @@ def command(
     output: Annotated[o.Path, typer.Option("-o", "--output", help="State file to write.", show_default=False)],
 ) -> None:
     """Merge saved learners into one; the files are left as they are."""
-    if len(states) < 2:
-        raise ValueError("merge needs two or more state files.")
+    if len({path.resolve() for path in states}) < max(2, len(states)):
+        raise ValueError("merge needs two or more state files, each of them once.")
     learner = load(states[0])
     for path in states[1:]:
         learner.merge(load(path))

@@ -28,6 +28,10 @@ class Run:
     seconds: float
 
 
+class _Stopped(Exception):
+    """Ctrl-C was noted, and a chunk is done: the learner is whole and can be saved."""
+
+
 def learn(
     learner: Learner, source: str, *, checkpoint: Path | None, every: str, random_state: Any = None, **options: Any
 ) -> Run:
@@ -59,11 +63,11 @@ def _learn(learner: Learner, rows: Stream, place: Checkpoint | None) -> None:
             if place is not None:
                 place.write_if_due(learner, rows.position)
             if interrupted():
-                raise KeyboardInterrupt
+                raise _Stopped
 
         try:
             learner.learn(rows, on_chunk)
-        except KeyboardInterrupt:
+        except _Stopped:
             if place is not None:
                 place.write(learner, rows.position)
                 say(f"stopped at row {rows.position:,}; the same command goes on from {place.path}")

@@ -1,6 +1,5 @@
 """Exemplar clustering of a stream by StreamGreedy (gomes2010, sections 3, 4 and 6, Appendix II)."""
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeffding_size
-from modicum.exceptions import BudgetError
+from modicum.exceptions import DataError
 from modicum.history import History
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC
@@ -17,7 +16,7 @@ from modicum.moments import RunningMean
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.reservoir import BottomK
-from modicum.rows import is_sparse, n_rows, take
+from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
@@ -67,7 +66,7 @@ class Guarantee:
             f"{self.slack:.3g}."
         )
         if not self.says_something:
-            return f"{promise} That is no news with so few validation rows: a larger budget makes it tighter."
+            return f"{promise} Here that is no news; more validation rows or a nearer phantom would make it tighter."
         return (
             f"{promise} It is {self.utility:.4g} on the validation sample, so the best possible is at most "
             f"{self.optimum_at_most:.4g}."
@@ -105,8 +104,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         of the data's spread), a row, or a number, its dissimilarity to every row. Objects: "far" or a number.
     swaps : {"eager", "one"}, default="eager"
         Per block of candidates take every swap that pays, best first, or one as in the paper.
-    min_gain : float, default=1e-6
-        The paper's eta: what a swap must gain, as a part of the phantom's loss L({x0}).
+    min_gain : float, default=1e-5
+        The paper's eta: what a swap must gain, as a part of the present loss.
     patience : int or None, default=None
         The paper's rho: `fit` goes on passing over the data until so many candidates in a row brought no swap. None:
         one pass.
@@ -181,7 +180,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         dissimilarity: Any = "sqeuclidean",
         phantom: Any = "far",
         swaps: str = "eager",
-        min_gain: float = 1e-6,
+        min_gain: float = 1e-5,
         patience: int | None = None,
         confidence: float | None = None,
         initial: Any = None,
@@ -239,11 +238,11 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             self._place_given_exemplars()
         elif was_everything:
             self._F.leave_out_own(self._own(self.exemplar_indices_))
-        if isinstance(self.phantom, str) and self.phantom == "far":
+        if self._is_far():
             self._stay_far()
         self._offer(X, row_ids)
         self._n_chunks += 1
-        self._hold_budget()
+        self._hold_budget(len(self._sample), self.n_exemplars, self._shrink)
 
     def _offer(self, X: Any, row_ids: np.ndarray) -> None:
         """Rows stand as candidates, block by block."""
@@ -272,13 +271,20 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         else:
             block = F.look(candidates, prepared, own)
             self.n_evaluations_ += everything
-            changes = grow(block, min(missing, most or missing), self._noise()) if missing else []
-            if not F.n_chosen:  # nothing gains anything, but somebody must stand for these rows
-                changes = [(0, block.add(0))]
+            changes = self._grow(block, min(missing, most or missing))
             if F.n_chosen == self.n_exemplars and (not changes or most is None):
                 changes += improve(block, most, self._eta())
         self.n_swaps_ += len(changes)
         return changes
+
+    def _grow(self, block: Any, most: int) -> list[tuple[int, int]]:
+        """Fill free places; in rounds, since what counts as noise falls with the loss."""
+        joined: list[tuple[int, int]] = []
+        while more := grow(block, most - len(joined), self._noise()):
+            joined += more
+        if not self._F.n_chosen:  # nothing gains anything, but somebody must stand for these rows
+            joined.append((0, block.add(0)))
+        return joined
 
     def _own(self, row_ids: np.ndarray) -> np.ndarray:
         """Places of rows in the validation sample: there they must not judge themselves, unless all rows judge."""
@@ -290,10 +296,11 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _eta(self) -> float:
         """What a swap must gain. Less than a few roundings is noise, and swaps would go in circles."""
-        return max(self.min_gain * self._F.phantom_loss, 4 * self._noise())
+        return max(self.min_gain * self._F.loss, 4 * self._noise())
 
     def _noise(self) -> float:
-        return float(np.finfo(self._F.near.dtype).eps) * self._F.phantom_loss
+        """What rounding can make of a gain: dissimilarities come from differences of numbers of their typical size."""
+        return float(np.finfo(self._F.near.dtype).eps) * (self._F.typical() if self._F.n_chosen else self._F.loss)
 
     def _race_delta(self) -> float:
         """Failure probabilities of all races, however many, add up to 1 - confidence."""
@@ -310,7 +317,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _start(self, X: Any, weight: np.ndarray | None) -> None:
         self._objects = isinstance(X, list)
         dissimilarity = as_dissimilarity(self.dissimilarity, objects=self._objects)
-        self._sample = BottomK(self._n_validation(_row_bytes(X), getattr(X, "dtype", np.dtype(float)).itemsize))
+        self._sample = BottomK(self._n_validation(average_bytes(X), getattr(X, "dtype", np.dtype(float)).itemsize))
         self._mean = None
         phantom = self._first_phantom(X, weight, dissimilarity)
         self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
@@ -321,13 +328,17 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _first_phantom(self, X: Any, weight: np.ndarray | None, dissimilarity: Dissimilarity) -> Any:
         """The phantom as a row like those of X, or as a number."""
-        if isinstance(self.phantom, int | float):
+        if isinstance(self.phantom, int | float | np.number):
             return float(self.phantom)
         if not isinstance(self.phantom, str):
-            return self._given_rows(self.phantom if self._objects else np.atleast_2d(self.phantom), "phantom")[:1]
+            as_is = self._objects or is_sparse(self.phantom)
+            return self._given_rows(self.phantom if as_is else np.atleast_2d(self.phantom), "phantom")[:1]
         if self.phantom == "far":
             some, more = (self._rng.permutation(n_rows(X))[:count] for count in (32, 512))
-            return FAR * float(dissimilarity(take(X, some), take(X, more)).max()) or 1.0
+            largest = float(dissimilarity(take(X, some), take(X, more)).max())
+            if not np.isfinite(largest):
+                raise DataError(f"{type(self).__name__}: dissimilarities overflow. Scale the rows down first.")
+            return FAR * largest or 1.0
         if self._objects:
             raise ValueError(
                 f'{type(self).__name__}: objects have no "{self.phantom}": take phantom="far" or a number.'
@@ -356,6 +367,9 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         phantom = self._F.phantom.toarray() if is_sparse(self._F.phantom) else self._F.phantom
         if ((moments.mean - phantom[0]) ** 2).sum() > PHANTOM_DRIFT * moments.variance:
             self._F.move_phantom(self._like_rows(moments.mean, self._F.rows.values))
+
+    def _is_far(self) -> bool:
+        return isinstance(self.phantom, str) and self.phantom == "far"
 
     def _stay_far(self) -> None:
         """A row as close to the phantom as to any exemplar means that it is not far any more."""
@@ -411,20 +425,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         exemplars = self.n_exemplars * (row_bytes + 8 + 9)  # row, id, removal loss and flag
         return exemplars + 5 * row_bytes + 512 * 5 * 8 + 512  # phantom and mean; history; scalars
 
-    def _hold_budget(self) -> None:
-        """Sparse rows and objects differ in size: let validation rows go when they outgrow a budget in bytes."""
-        limit = as_budget(self.budget).nbytes
-        held = self.nbytes_
-        while limit is not None and held > limit:
-            size = int(len(self._sample) * min(0.95, limit / held))
-            if size < self.n_exemplars:
-                raise BudgetError(
-                    f"{type(self).__name__}: rows have grown too large for a budget of {format_bytes(limit)}; "
-                    f"at least {format_bytes(held)} would be needed."
-                )
-            stay = self._sample.shrink_to(size)
-            self._F.keep_rows(stay, self._sample.shares())
-            held = self.nbytes_
+    def _shrink(self, size: int) -> None:
+        self._F.keep_rows(self._sample.shrink_to(size), self._sample.shares())
 
     # ---- what was learned ------------------------------------------------------------------------
 
@@ -548,6 +550,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def guarantee(self, delta: float = 0.05) -> Guarantee:
         """Theorem 4 of gomes2010 with today's numbers."""
+        self._check_fitted()
         k = self._F.n_chosen
         log_sets = 2 * k * np.log(max(self.n_seen_, 2))  # there are fewer than n^2k sets of up to 2k of n rows
         epsilon = self._hoeffding(np.log(2 / delta) + log_sets)
@@ -560,24 +563,27 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     # ---- contract --------------------------------------------------------------------------------
 
     def _takes_objects(self, X: Any) -> bool:
-        if self._is_fitted():
-            return self._objects
-        return callable(self.dissimilarity) and _are_objects(X)
+        return callable(self.dissimilarity) and are_objects(X)
+
+    def _runs_foreign_code(self) -> bool:
+        return callable(self.dissimilarity)
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """The union of both validation samples; the other's exemplars, then its sample, stand as candidates."""
         if other._sample.size < self._sample.size:
-            self._F.keep_rows(self._sample.shrink_to(other._sample.size), self._sample.shares())
+            self._shrink(other._sample.size)
         slots, chosen = self._sample.merge(other._sample)
         self._F.put_rows(slots, take(other._F.rows.values, chosen), self._sample.shares())
         if self._mean is not None and other._mean is not None:
             self._mean.merge(other._mean)
             self._follow(self._mean)
+        if self._is_far():
+            self._stay_far()
         for name in ("n_candidates_", "n_swaps_", "n_evaluations_", "n_evaluations_saved_", "_n_chunks"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self._offer(other._F.chosen.values, other.exemplar_indices_)
         self.refine()
-        self._hold_budget()
+        self._hold_budget(len(self._sample), self.n_exemplars, self._shrink)
 
     def _n_retained(self) -> int:
         return len(self._sample) + self._F.n_chosen
@@ -585,6 +591,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _restored(self) -> None:
         if self._is_fitted():  # a file can't hold a function: take the one among the parameters
             self._F.dissimilarity = as_dissimilarity(self.dissimilarity, objects=self._objects)
+            self._F.check()
 
     @property
     def _n_features_out(self) -> int:
@@ -594,24 +601,3 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 def _book_bytes(itemsize: int) -> int:
     """Bytes per validation row beside the row itself: key, weight, id and share; two nearest and their slots."""
     return 4 * 8 + 2 * itemsize + 2 * 4
-
-
-def _row_bytes(X: Any) -> int:
-    """Bytes of a row, on average with a margin where rows differ."""
-    if isinstance(X, list):
-        return int(1.25 * sum(map(sys.getsizeof, X)) / len(X)) + 8
-    if is_sparse(X):
-        return int(1.25 * X.nnz / X.shape[0] * (X.dtype.itemsize + X.indices.itemsize)) + X.indptr.itemsize
-    return X.shape[1] * X.dtype.itemsize
-
-
-def _are_objects(X: Any) -> bool:
-    """Whether rows are Python objects: strings, or things that do not line up as numbers."""
-    if not isinstance(X, list):
-        return getattr(X, "ndim", 2) == 1
-    row = X[0]
-    return (
-        isinstance(row, str | bytes | dict | set)
-        or np.ndim(row) == 0
-        or not np.issubdtype(np.asarray(row).dtype, np.number)
-    )

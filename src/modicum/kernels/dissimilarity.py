@@ -17,6 +17,7 @@ from modicum.params import Where
 from modicum.rows import is_sparse, n_rows, take
 from modicum.state import Part
 
+PROBES, LOST_DIGITS = 64, 1e-3  # rows whose nearest others tell how fine distances are; how rough they may become
 TILE = 128  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
 
 
@@ -54,17 +55,23 @@ class _Product(Dissimilarity):
     """One matrix product of two widened chunks gives the whole matrix: no pass to add norms afterwards."""
 
     def prepare(self, rows: Any) -> Any:
+        if is_sparse(rows) or not self._movable:
+            return None, self._right(rows).T
         # Distances do not change when both sides move; near the origin fewer digits cancel.
-        shift = None if is_sparse(rows) or not self._movable else rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
-        return shift, self._right(rows if shift is None else rows - shift).T
+        shift = rows.mean(axis=0, dtype=np.float64)
+        if not _needs_double(rows, shift):
+            shift = shift.astype(rows.dtype)
+        return shift, self._right(rows - shift).T
 
     def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
         shift, right = prepared
         left = self._left(candidates if shift is None else candidates - shift)
         if is_sparse(left):
             out[:] = (left @ right).toarray()
-        else:
+        elif left.dtype == out.dtype:
             np.matmul(left, right, out=out)
+        else:
+            out[:] = left @ right
 
     _movable = True
 
@@ -121,6 +128,7 @@ class Metric(Dissimilarity):
             out[:] = pairwise_distances(candidates, prepared, metric=self.name)
         except TypeError as error:
             raise DataError(f"the dissimilarity {self.name!r} can't be used on these rows: {error}") from None
+        _check_answers(out)
 
 
 class Function(Dissimilarity):
@@ -139,16 +147,13 @@ class Function(Dissimilarity):
         else:
             for i, candidate in enumerate(candidates):
                 out[i] = [self.function(candidate, row) for row in rows]
-        bad = np.argwhere(~(out >= 0))
-        if len(bad):
-            i, j = bad[0]
-            raise DataError(f"the dissimilarity gave {out[i, j]} for a pair of rows; it must be a number from 0 up.")
+        _check_answers(out)
 
     def _is_chunkwise(self, candidates: Any, rows: Any) -> bool:
-        """Ask for a 2 x 3 matrix: a function on two rows can't answer with one."""
-        a, b = candidates[[0, -1]], rows[[0, -1, 0]]
+        """Ask for a matrix of 2 rows and more columns than a row has: a function on two rows can't answer with one."""
+        a, b = candidates[[0, -1]], rows[[0] * (rows.shape[1] + 1)]
         try:
-            return np.shape(self.function(a, b)) == (2, 3)
+            return np.shape(self.function(a, b)) == (2, len(b))
         except (TypeError, ValueError, IndexError):
             return False
 
@@ -186,6 +191,26 @@ def as_dissimilarity(spec: str | Callable[..., Any] | Dissimilarity, *, objects:
     if spec in metric_names():
         return Metric(spec)
     raise ValueError(f"a dissimilarity is a callable or one of {', '.join(metric_names())}; got {spec!r}.")
+
+
+def _needs_double(rows: np.ndarray, shift: np.ndarray) -> bool:
+    """Whether float32 products would lose the distances between near rows: tight clusters far apart."""
+    if rows.dtype != np.float32 or len(rows) < 2:
+        return False
+    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), PROBES)).astype(int)].astype(np.float64) - shift
+    norms = np.einsum("ij,ij->i", some, some)
+    apart = norms[:, None] + norms - 2 * some @ some.T
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.median(apart.min(axis=1))
+    return bool(np.finfo(np.float32).eps * norms.max() > LOST_DIGITS * nearest > 0)
+
+
+def _check_answers(out: np.ndarray) -> None:
+    """Refuse what is not a number or clearly negative; a rounding below zero is let pass."""
+    bad = np.argwhere(~(out >= -1e-9 * max(1.0, float(np.nanmax(out, initial=0.0)))))
+    if len(bad):
+        i, j = bad[0]
+        raise DataError(f"the dissimilarity gave {out[i, j]} for a pair of rows; it must be a number from 0 up.")
 
 
 def _square_norms(X: Any) -> np.ndarray:

@@ -65,7 +65,7 @@ class Race:
             i, slot = winner
             for number in range(len(self.pieces)):
                 self._pay(np.array([i]), number)
-            d[self.order] = self.D[i]
+            d[self.order] = np.maximum(self.D[i], 0)
             self.objective.fill(slot, take(self.candidates, slice(i, i + 1)), d)
             self.alive = self.alive[self.alive != i]
             swapped.append(winner)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import exemplar as jit
+from modicum.exceptions import StateError
 from modicum.kernels import Dissimilarity
 from modicum.kernels.dissimilarity import TILE
 from modicum.parallel import run_tiles
@@ -71,6 +72,11 @@ class ExemplarObjective(Part):
     def loss(self) -> float:
         """L(A + {x0}), the mean dissimilarity of rows to the nearest exemplar or the phantom."""
         return float(self.shares @ self.near.astype(np.float64))
+
+    def typical(self) -> float:
+        """The typical dissimilarity of rows and exemplars, from some of the rows."""
+        some = self.to_slots.values[:: max(1, len(self.rows) // 64), 1 : self.n_slots]
+        return float(np.median(some[np.isfinite(some)]))
 
     # ---- the validation sample -------------------------------------------------------------------
 
@@ -145,6 +151,16 @@ class ExemplarObjective(Part):
         found = (self.near, self.second, self.near_slot, self.second_slot)
         jit.fill_slot(self.to_slots.values, self.n_slots, slot, d, *found)
         self._find_removal_losses()
+
+    def check(self) -> None:
+        """A `StateError` if the caches do not fit each other: compiled loops trust them."""
+        W, slots = len(self.rows), self.to_slots.values.shape[1]
+        columns = (self.shares, self.near, self.second, self.near_slot, self.second_slot, self.to_slots.values)
+        fits = all(len(column) == W for column in columns) and len(self.fixed) == len(self.removal) == slots
+        for column in (self.near_slot, self.second_slot):
+            fits = fits and self.n_slots <= slots and (W == 0 or 0 <= column.min() <= column.max() < self.n_slots)
+        if not fits:
+            raise StateError("the file holds exemplars whose parts do not fit each other.")
 
     # ---- caches ----------------------------------------------------------------------------------
 
@@ -225,7 +241,7 @@ class ExemplarBlock:
 
     def swap(self, i: int, slot: int) -> None:
         d = np.empty_like(self.D[i])
-        d[self._prepared.order] = self.D[i]
+        d[self._prepared.order] = np.maximum(self.D[i], 0)  # rounding may have left it a little below
         self.objective.fill(slot, take(self.candidates, slice(i, i + 1)), d)
         self._found = self._in_order()
 
