@@ -171,6 +171,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     _mean: RunningMean | None
     _waiting: int
+    _rounding: float
 
     def __init__(
         self,
@@ -248,6 +249,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         """Rows stand as candidates, block by block."""
         size = self._F.block_size() if self.swaps == "eager" else ONE_SWAP_BLOCK
         prepared, own = self._F.prepare(), self._own(row_ids)
+        self._rounding = self._F.dissimilarity.rounding(prepared.rows)
         for start in range(0, n_rows(X), size):
             part = slice(start, start + size)
             changes = self._consider(take(X, part), prepared, own[part])
@@ -300,7 +302,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _noise(self) -> float:
         """What rounding can make of a gain: dissimilarities come from differences of numbers of their typical size."""
-        return float(np.finfo(self._F.near.dtype).eps) * (self._F.typical() if self._F.n_chosen else self._F.loss)
+        kept = float(np.finfo(self._F.near.dtype).eps) * self._F.loss
+        return max(kept, self._rounding * self._F.typical()) if self._F.n_chosen else kept
 
     def _race_delta(self) -> float:
         """Failure probabilities of all races, however many, add up to 1 - confidence."""

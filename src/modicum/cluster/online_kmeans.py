@@ -95,9 +95,9 @@ class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         from sklearn.cluster import KMeans
 
         both = np.concatenate([self.cluster_centers_, other.cluster_centers_])
-        weights = np.concatenate([self.cluster_sizes_, other.cluster_sizes_])
+        weights: np.ndarray = np.concatenate([self.cluster_sizes_, other.cluster_sizes_])
         centers, same = np.unique(both, axis=0, return_inverse=True)
-        sizes = np.bincount(same, weights, len(centers))
+        sizes: np.ndarray = np.bincount(same, weights, len(centers))
         if len(centers) > self.n_clusters:
             seed = int(self._rng.integers(2**31))
             means = KMeans(self.n_clusters, random_state=seed).fit(centers, sample_weight=sizes)

@@ -41,6 +41,10 @@ class Dissimilarity(Part):
         """
         raise NotImplementedError
 
+    def rounding(self, prepared: Any) -> float:
+        """The relative precision of the computation."""
+        return float(np.finfo(np.float64).eps)
+
     def __call__(self, candidates: Any, rows: Any) -> np.ndarray:
         """The whole matrix, candidates x rows."""
         dtype = np.result_type(getattr(candidates, "dtype", np.float64), getattr(rows, "dtype", np.float64))
@@ -62,6 +66,9 @@ class _Product(Dissimilarity):
         if not _needs_double(rows, shift):
             shift = shift.astype(rows.dtype)
         return shift, self._right(rows - shift).T
+
+    def rounding(self, prepared: Any) -> float:
+        return float(np.finfo(prepared[1].dtype).eps)
 
     def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
         shift, right = prepared
