@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.stats import chisquare, kstest
 
 from modicum import Reservoir
@@ -137,6 +138,29 @@ def test_few_rows_are_let_in():
     bottom, rng = BottomK(100), np.random.default_rng(0)
     taken = sum(len(bottom.offer(10_000, None, np.arange(10_000), rng)[0]) for _ in range(100))
     assert taken < 2 * 100 * np.log(1_000_000 / 100)
+
+
+def test_one_very_heavy_row_costs_no_more_memory():
+    weight = np.ones(1000)
+    weight[7] = 1e15
+    bottom, rng = BottomK(20), np.random.default_rng(0)
+    for _ in range(3):
+        bottom.offer(1000, weight, np.arange(1000), rng)
+    assert (bottom.row_ids == 7).sum() == 3
+
+
+@pytest.mark.parametrize("rows", [["word" * 50] * 400, sparse.random(400, 50, 0.5, format="csr", random_state=0)])
+def test_rows_of_any_kind_stay_within_bytes(rows):
+    reservoir = Reservoir("8 KiB", random_state=0).partial_fit(rows)
+    assert 0 < reservoir.nbytes_ <= 8192
+
+
+def test_targets_come_with_all_chunks_or_none():
+    reservoir = Reservoir(5, random_state=0).partial_fit(np.zeros((9, 2)), y=np.arange(9))
+    before = reservoir.to_bytes()
+    with pytest.raises(ValueError, match="targets"):
+        reservoir.partial_fit(np.zeros((9, 2)))
+    assert reservoir.to_bytes() == before
 
 
 def test_objects_can_be_sampled():

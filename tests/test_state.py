@@ -122,6 +122,59 @@ def test_only_our_own_classes_are_made(blob):
         Learner.from_bytes(part)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c["content"]["state"]["items"].pop("_sample"),
+        lambda c: c["content"]["state"]["items"]["_F"]["fields"].pop("near"),
+        lambda c: c["content"].update(params=3),
+        lambda c: c["content"]["state"].update({"$": "nonsense"}),
+        lambda c: c["content"]["state"]["items"]["_rng"]["state"].update(bit_generator="os"),
+    ],
+)
+def test_well_formed_nonsense_is_refused(change):
+    model = modicum.ExemplarClustering(3, budget=30, random_state=0).partial_fit(
+        np.random.default_rng(0).normal(size=(50, 2))
+    )
+    with pytest.raises(StateError):
+        Learner.from_bytes(rewritten(model.to_bytes(), change)).refine()
+
+
+def test_slots_out_of_range_are_refused():
+    """Compiled loops trust these numbers."""
+    model = modicum.ExemplarClustering(3, budget=30, random_state=0).partial_fit(
+        np.random.default_rng(0).normal(size=(50, 2))
+    )
+    model._F.near_slot[4] = 10**6
+    with pytest.raises(StateError, match="fit each other"):
+        Learner.from_bytes(model.to_bytes())
+
+
+def test_centers_that_do_not_fit_are_refused():
+    model = modicum.OnlineKMeans(3).partial_fit(np.random.default_rng(0).normal(size=(50, 2)))
+    model.cluster_sizes_ = model.cluster_sizes_[:1]
+    with pytest.raises(StateError, match="fit each other"):
+        Learner.from_bytes(model.to_bytes())
+
+
+def test_words_of_an_array_come_back():
+    model = modicum.Reservoir(3, random_state=0).partial_fit(np.array(["a", "bbb", "cc", "d"]))
+    assert Learner.from_bytes(model.to_bytes()).rows_ == model.rows_
+
+
+def test_another_class_is_refused(blob):
+    with pytest.raises(StateError, match="Reservoir"):
+        modicum.OnlineKMeans.from_bytes(blob)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.mcm").symlink_to(tmp_path / "real" / "model.mcm")
+    modicum.Reservoir(5).partial_fit(np.zeros((9, 2))).save(tmp_path / "link.mcm")
+    assert (tmp_path / "link.mcm").is_symlink()
+    assert modicum.load(tmp_path / "real" / "model.mcm").n_seen_ == 9
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(StateError, match=r"nowhere\.mcm does not exist"):
         modicum.load(tmp_path / "nowhere.mcm")

@@ -404,22 +404,24 @@ def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
     import modicum
 
     modicum.load_all_learners()
-    cls = Learner._registry.get(content.get("class", ""))
-    if cls is None:
-        raise StateError(f"{source} holds a {content.get('class')!r}, which this version of modicum does not know.")
-    params = content["params"] | given
-    for name, value in params.items():
-        if isinstance(value, state.Missing):
-            raise StateError(
-                f"{source} was made with the function {value.name!r} as {name}, which a file can't hold. "
-                f"Give it again: load(path, {name}={value.name})"
-            )
-    learner = cls(**params)
-    learner.__dict__.update(content["state"])
     try:
+        cls = Learner._registry.get(content["class"])
+        params = content["params"] | given
+        if cls is None:
+            raise StateError(f"{source} holds a {content['class']!r}, which this version of modicum does not know.")
+        for name, value in params.items():
+            if isinstance(value, state.Missing):
+                raise StateError(
+                    f"{source} was made with the function {value.name!r} as {name}, which a file can't hold. "
+                    f"Give it again: load(path, {name}={value.name})"
+                )
+        learner = cls(**params)
+        learner.__dict__.update(content["state"])
         learner._restored()
-    except (AttributeError, TypeError, ValueError, IndexError) as error:
-        raise StateError(f"{source} is damaged: {error}") from None
+    except StateError:
+        raise
+    except state.NONSENSE as error:
+        raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
     return learner
 
 

@@ -18,6 +18,10 @@ from threadpoolctl import ThreadpoolController
 def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
     """Call `work` with slices of `tile` items that cover 0 .. count - 1, on all threads the process may use."""
     tiles = [slice(start, min(start + tile, count)) for start in range(0, count, tile)]
+    if getattr(_here, "is_worker", False):  # tiles within a tile: the pool is busy with us
+        for part in tiles:
+            work(part)
+        return
     with _single_threaded_blas() as allowed:
         threads = min(allowed, len(tiles))
         if threads <= 1:
@@ -25,6 +29,13 @@ def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
                 work(part)
         else:
             list(_pool(threads).map(work, tiles))
+
+
+_here = threading.local()
+
+
+def _mark_worker() -> None:
+    _here.is_worker = True
 
 
 class _SingleThreadedBlas:
@@ -67,7 +78,7 @@ def _controller() -> ThreadpoolController:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="modicum")
+    return ThreadPoolExecutor(threads, thread_name_prefix="modicum", initializer=_mark_worker)
 
 
 def _after_fork() -> None:

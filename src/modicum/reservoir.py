@@ -45,7 +45,7 @@ class BottomK(Part):
         return self._admit(keys, new_weights, row_ids[rows], rows)
 
     def merge(self, other: "BottomK") -> tuple[np.ndarray, np.ndarray]:
-        """Absorb another sample of the same size; returns (slots, slots of other that take them)."""
+        """Absorb another sample, not smaller than this; returns (slots, slots of other that take them)."""
         self.total_weight += other.total_weight
         self.threshold = min(self.threshold, other.threshold)
         return self._admit(other.keys, other.weights, other.row_ids, np.arange(len(other)))
@@ -136,7 +136,8 @@ class Reservoir(Learner):
     Each row draws a random key and the rows with the smallest keys are kept, so the sample never leans towards
     early or late rows. With `sample_weight`, rows are drawn in proportion to it, without replacement.
 
-    Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this survives `merge`. With
+    Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this survives `merge` of
+    samples drawn with different seeds (one seed for all shards would draw the same positions in each). With
     weights, `total_weight * weights_` estimates the weight of any part of the stream without bias.
     Cost: O(rows let in) random draws per chunk, about `budget * log(n_seen_ / budget)` of them in a whole stream;
     O(budget * d) memory.

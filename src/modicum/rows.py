@@ -127,6 +127,11 @@ class ObjectRows(Rows):
     def __init__(self) -> None:
         self.values: list[Any] = []
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ObjectRows":
+        same = ObjectRows()
+        same.values = list(self.values)  # objects are kept, never changed
+        return same
+
     def put(self, slots: np.ndarray, X: Any) -> None:
         self.values += [None] * (int(slots.max(initial=-1)) + 1 - len(self))
         for slot, value in zip(slots, X, strict=True):

@@ -23,6 +23,8 @@ from modicum.rng import generator_state, restore_generator
 
 FORMAT = 1  # raised when a file written today can't be read by yesterday's code
 _KEY = "modicum"
+# what reading a well-formed file of nonsense can end in
+NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, MemoryError)
 
 Arrays = dict[str, np.ndarray]
 
@@ -48,9 +50,11 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
     """`value` as JSON; arrays go into `arrays` under a path, the JSON says which."""
     if isinstance(value, np.ndarray):
         return _pack_array(value, arrays, path)
-    if isinstance(value, np.generic):
+    if isinstance(value, str):
+        return str(value)  # numpy's strings too
+    if isinstance(value, np.generic) and value.dtype.name in _SCALARS:
         return {"$": "scalar", "dtype": value.dtype.name, "value": value.item()}
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, np.random.Generator):
         return {"$": "generator", "state": generator_state(value)}
@@ -192,17 +196,17 @@ def from_bytes(blob: bytes, source: str = "the state") -> dict[str, Any]:
         raise StateError(f"{source} is truncated or damaged ({error}).") from None
     if digest != _digest(text, arrays):
         raise StateError(f"{source} is damaged: its contents do not match its digest. Restore it from a copy.")
-    header = json.loads(text)
-    if header["format"] > FORMAT:
-        raise StateError(
-            f"{source} was written by modicum {header['version']} in a newer format ({header['format']}; "
-            f"this is modicum {__version__}, which reads up to {FORMAT}). Upgrade with: pip install -U modicum"
-        )
     try:
+        header = json.loads(text)
+        if header["format"] > FORMAT:
+            raise StateError(
+                f"{source} was written by modicum {header['version']} in a newer format ({header['format']}; "
+                f"this is modicum {__version__}, which reads up to {FORMAT}). Upgrade with: pip install -U modicum"
+            )
         return {key: unpack(value, arrays) for key, value in header["content"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        if isinstance(error, StateError):
-            raise
+    except StateError:
+        raise
+    except NONSENSE as error:
         raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
 
 

@@ -1,11 +1,15 @@
 """Exemplar clustering: what it promises, against brute force and on real digits."""
 
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -72,6 +76,22 @@ class TestQuality:
         model = learn(ExemplarClustering(4, budget=400, random_state=0), X)
         assert loss(X, model.exemplars_) < 20
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_an_outlier_does_not_stop_the_others(self, dtype):
+        X = blobs(2000, dtype=dtype)
+        clean = ExemplarClustering(20, budget=500, random_state=0).fit(X)
+        X[0] = 1e5
+        odd = ExemplarClustering(20, budget=500, random_state=0).fit(X)
+        assert len(odd.exemplars_) == 20
+        assert loss(X[1:], odd.exemplars_) < 1.15 * loss(X[1:], clean.exemplars_)
+
+    def test_tight_clusters_far_apart_in_float32(self):
+        """The differences between near rows are far below what float32 products can tell."""
+        rng = np.random.default_rng(0)
+        X = (10_000 * rng.integers(-1, 2, size=(2000, 3)) + rng.normal(size=(2000, 3))).astype(np.float32)
+        single, double = (ExemplarClustering(40, budget=500, random_state=0).fit(X.astype(t)) for t in ("f4", "f8"))
+        assert loss(X.astype(float), single.exemplars_) < 1.05 * loss(X.astype(float), double.exemplars_)
+
     def test_more_validation_rows_are_better(self):
         X = load_digits().data
         losses = [
@@ -133,6 +153,13 @@ class TestOwnRows:
         model = ExemplarClustering(8, budget=300, random_state=0).fit(X)
         assert model.loss_ == pytest.approx(loss(X, model.exemplars_))
 
+    @pytest.mark.parametrize("confidence", [None, 0.9])
+    def test_a_single_exemplar_moves_on(self, confidence):
+        X = np.concatenate([np.full((20, 2), 4.0), np.random.default_rng(0).normal(size=(3000, 2))])
+        for seed in range(5):
+            model = ExemplarClustering(1, budget=60, confidence=confidence, random_state=seed)
+            assert loss(X, learn(model, X, 40).exemplars_) < 4
+
     def test_a_single_exemplar_in_a_small_sample(self):
         X = blobs(500, centers=1)
         model = learn(ExemplarClustering(1, budget=5, random_state=0), X).refine()
@@ -153,6 +180,12 @@ class TestMerge:
             merged.merge(shard)
         assert merged.n_seen_ == 1797
         assert loss(X, merged.exemplars_) <= 1.02 * loss(X, whole.exemplars_)
+
+    def test_shards_that_lie_far_apart(self):
+        near, far = blobs(1000), blobs(1000) + 1000
+        left = ExemplarClustering(6, budget=200, random_state=0).fit(near)
+        left.merge(ExemplarClustering(6, budget=200, random_state=1).fit(far))
+        assert loss(np.concatenate([near, far]), left.exemplars_) < 60
 
     def test_ids_follow(self):
         X = blobs(2000)
@@ -233,6 +266,62 @@ class TestInput:
         )
         assert loss(X + 4096.0, far.exemplars_.astype(float)) < 1.05 * loss(X, near.exemplars_)
 
+    def test_dense_and_sparse_chunks_may_follow_each_other(self):
+        X = blobs(400)
+        dense = ExemplarClustering(4, budget=100, random_state=0).partial_fit(X[:200]).partial_fit(X[200:])
+        mixed = ExemplarClustering(4, budget=100, random_state=0)
+        mixed.partial_fit(X[:200]).partial_fit(sparse.csr_matrix(X[200:]))
+        np.testing.assert_array_equal(mixed.exemplars_, dense.exemplars_)
+        thin = ExemplarClustering(4, budget=100, random_state=0).partial_fit(sparse.csr_matrix(X[:200]))
+        assert sparse.issparse(thin.partial_fit(X[200:]).exemplars_)
+
+    def test_the_callers_sparse_matrix_is_left_alone(self):
+        X = sparse.random(300, 20, 0.2, format="csr", random_state=0)
+        X.indices[:2] = X.indices[1::-1][:2]
+        X.has_sorted_indices = False
+        before = X.indices.copy()
+        ExemplarClustering(4, random_state=0).fit(X)
+        np.testing.assert_array_equal(X.indices, before)
+
+    def test_a_function_that_fails_leaves_no_trace(self):
+        def picky(a, b):
+            if "bad" in (a, b):
+                raise KeyError("bad")
+            return float(a != b)
+
+        model = ExemplarClustering(2, budget=10, dissimilarity=picky, random_state=0)
+        with pytest.raises(KeyError):
+            model.partial_fit(["x", "bad"])
+        model.partial_fit(["x", "y", "z"] * 4)
+        before = model.to_bytes()
+        with pytest.raises(KeyError):
+            model.partial_fit(["y"] * 9 + ["bad"])
+        assert model.to_bytes() == before
+        assert model.partial_fit(["z"]).n_seen_ == 13
+
+    def test_a_refused_start_leaves_a_fresh_learner(self):
+        model = ExemplarClustering(5, budget="1 KiB")
+        with pytest.raises(BudgetError):
+            model.partial_fit(blobs(100))
+        with pytest.raises(NotFittedError):
+            model.predict(blobs(5))
+        with pytest.raises(NotFittedError):
+            model.guarantee()
+
+    def test_whole_numbers_become_float64(self):
+        X = np.array([[2**24], [2**24 + 1], [2**24 + 3]])
+        model = ExemplarClustering(3, random_state=0).fit(X)
+        assert sorted(model.exemplars_.ravel()) == sorted(X.ravel())
+
+    def test_positions_count_rows_of_weight_zero(self):
+        X = np.arange(6.0)[:, None]
+        model = ExemplarClustering(6, random_state=0).partial_fit(X[:3], sample_weight=[1, 0, 1]).partial_fit(X[3:])
+        np.testing.assert_array_equal(X[model.exemplar_indices_], model.exemplars_)
+
+    def test_numbers_that_overflow_are_refused(self):
+        with pytest.raises(ValueError, match="overflow"), np.errstate(all="ignore"):
+            ExemplarClustering(2).fit(np.array([[1e25], [-1e25]], np.float32))
+
     def test_row_ids_are_carried_through(self):
         X = blobs(500)
         model = ExemplarClustering(5, random_state=0).partial_fit(X, row_ids=np.arange(500) * 10 + 7)
@@ -250,6 +339,40 @@ class TestInput:
             with threadpool_limits(threads):
                 blobs_of.append(ExemplarClustering(20, budget=500, random_state=0).fit(X).to_bytes())
         assert blobs_of[0] == blobs_of[1]
+
+
+class TestProcesses:
+    def test_many_exemplars_and_many_rows(self):
+        """Tiles of rows, and within them tiles of exemplars: one pool of threads serves both."""
+        X = blobs(20_000, dtype=np.float32)
+        model = ExemplarClustering(300, budget=400, random_state=0).fit(X[:2000])
+        D = pairwise_distances(X[:50], model.exemplars_, metric="sqeuclidean")
+        np.testing.assert_allclose(model.transform(X)[:50], D, rtol=1e-2, atol=1e-3)
+
+    def test_after_a_fork(self):
+        """Threads do not survive a fork: the child must not wait for them."""
+        X = blobs(3000)
+        ExemplarClustering(8, budget=500, random_state=0).fit(X)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            ExemplarClustering(8, budget=500, random_state=0).fit(X)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+    def test_several_threads_leave_blas_as_it_was(self):
+        from threadpoolctl import threadpool_info
+
+        def blas():
+            return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+        X = blobs(2000)
+        before = blas()
+        with ThreadPoolExecutor(4) as pool:
+            fits = [pool.submit(ExemplarClustering(5, budget=200, random_state=0).fit, X) for _ in range(8)]
+            states = {fit.result().to_bytes() for fit in fits}
+        assert blas() == before
+        assert len(states) == 1
 
 
 class TestWeights:

@@ -57,9 +57,8 @@ def swap_scan(d, w, near, second, near_slot, removal):
         if d[i] < second[i]:
             if d[i] < near[i]:
                 gain += w[i] * (near[i] - d[i])
-                removal[near_slot[i]] -= w[i] * (second[i] - near[i])
-            else:
-                removal[near_slot[i]] -= w[i] * (second[i] - d[i])
+            if near_slot[i] > 0:  # rows of the phantom, which never leaves, may have nobody else: second is infinite
+                removal[near_slot[i]] -= w[i] * (second[i] - max(near[i], d[i]))
     return gain
 
 

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 import modicum
 from modicum.base import Learner
 from modicum.cli import options as o
+from modicum.cli.output import check_folder
 from modicum.cli.progress import say
 from modicum.cli.run import Run, learn
 
@@ -55,12 +56,14 @@ def fit_command(cls: type[Learner]) -> Any:
         **params: Any,
     ) -> None:
         learner = o.make_learner(cls, params)
+        o.parse_shape(image)  # a typing error should not cost a run
+        for path in (output, report, checkpoint):
+            check_folder(path)
         run = learn(
             learner,
             source,
             checkpoint=checkpoint,
             every=every,
-            random_state=params.get("random_state"),
             columns=columns,
             target=target,
             weight=weight,

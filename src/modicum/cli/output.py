@@ -26,16 +26,27 @@ def writer(path: Path | None, *, csv: bool = False, table: bool = False) -> Iter
     if path is None:
         yield _to_stdout("csv" if csv else "table" if table else "jsonl")
         return
-    ending = path.suffix.lower()
-    if ending not in _FILES:
-        raise DataError(f"can't write {path}: the name must end in {', '.join(_FILES)}.")
+    check_place(path)
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with _FILES[ending](temporary) as write:
+        with _FILES[path.suffix.lower()](temporary) as write:
             yield write
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_place(path: Path | None) -> None:
+    """Before a long run: can a table be written there?"""
+    if path is not None and path.suffix.lower() not in _FILES:
+        raise DataError(f"can't write {path}: the name must end in {', '.join(_FILES)}.")
+    check_folder(path)
+
+
+def check_folder(path: Path | str | None) -> None:
+    """Before a long run: does the folder of a file to write exist?"""
+    if path is not None and not Path(path).parent.is_dir():
+        raise DataError(f"can't write {path}: the folder {Path(path).parent} does not exist.")
 
 
 @contextmanager

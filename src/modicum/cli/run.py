@@ -32,9 +32,7 @@ class _Stopped(Exception):
     """Ctrl-C was noted, and a chunk is done: the learner is whole and can be saved."""
 
 
-def learn(
-    learner: Learner, source: str, *, checkpoint: Path | None, every: str, random_state: Any = None, **options: Any
-) -> Run:
+def learn(learner: Learner, source: str, *, checkpoint: Path | None, every: str, **options: Any) -> Run:
     """Learn all of a source; with a checkpoint, go on where an earlier start of the same run was stopped."""
     learner._check_params()
     place = None
@@ -47,8 +45,8 @@ def learn(
         if found is not None:
             learner, start, finished = found
             say(f"resuming at row {start:,} from {checkpoint}" if not finished else f"{checkpoint} is finished")
-    seed = random_state if isinstance(random_state, int) else 0
-    rows = stream(source, start=start, random_state=seed, **options)
+    seed = getattr(learner, "random_state", None)
+    rows = stream(source, start=start, random_state=0 if seed is None else seed, **options)
     began = time.perf_counter()
     if not finished:
         _learn(learner, rows, place)

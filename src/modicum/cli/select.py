@@ -7,7 +7,7 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.fit import write_report
-from modicum.cli.output import writer
+from modicum.cli.output import check_folder, check_place, writer
 from modicum.cli.progress import say
 from modicum.cli.run import Run, learn
 from modicum.cluster.exemplars import ExemplarClustering
@@ -36,12 +36,14 @@ def select(
     The picks keep all original columns, with the row's position in the source and the number of rows it stands for.
     """
     o.parse_shape(image)  # a typing error should not cost a run
+    check_place(output)
+    for path in (save, report, checkpoint):
+        check_folder(path)
     run = learn(
         o.make_learner(ExemplarClustering, params),
         source,
         checkpoint=checkpoint,
         every=every,
-        random_state=params.get("random_state"),
         columns=columns,
         weight=weight,
         chunk_size=chunk_size,
@@ -53,7 +55,7 @@ def select(
     by_size = np.argsort(-learner.cluster_sizes_, kind="stable")
     with writer(output, csv=csv, table=table) as write:
         facts = {"position": learner.exemplar_indices_, "cluster_size": np.round(learner.cluster_sizes_, 1)}
-        ordered = {name: np.asarray(column)[by_size] for name, column in facts.items()}
+        ordered = {_free(name, picks): np.asarray(column)[by_size] for name, column in facts.items()}
         write({**ordered, **{name: _reorder(column, by_size) for name, column in picks.items()}})
     say(
         f"{len(by_size)} of {learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; "
@@ -76,6 +78,11 @@ def picked_rows(run: Run) -> dict[str, Any]:
     rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows).reshape(len(rows), -1)
     names = run.stream.columns or [f"x{i}" for i in range(rows.shape[1])]
     return {name: rows[:, i] for i, name in enumerate(names)}
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    """`name`, or a longer one if the source has such a column."""
+    return _free(f"modicum_{name}", taken) if name in taken else name
 
 
 def _reorder(column: Any, order: np.ndarray) -> Any:

@@ -8,10 +8,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeffding_size
-from modicum.exceptions import DataError
+from modicum.exceptions import DataError, StateError
 from modicum.history import History
 from modicum.kernels import Dissimilarity, as_dissimilarity
-from modicum.kernels.dissimilarity import METRIC
+from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.moments import RunningMean
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
@@ -22,7 +22,7 @@ from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
 from modicum.streams import Stream, stream
 
-ROWS_PER_EXEMPLAR, FEWEST_ROWS = 40, 4000  # validation rows that a size in bytes buys at most: more change little
+ROWS_PER_EXEMPLAR, FEWEST_ROWS = 32, 3000  # validation rows that a size in bytes buys at most: more change little
 ONE_SWAP_BLOCK = 64  # candidates per swap when one is taken per block: a pass has to give enough swaps
 PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exemplars
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
@@ -86,14 +86,15 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     place of the exemplar whose replacement raises F most, if it raises F by `min_gain`.
 
     Guarantee: half the best possible F minus k (epsilon + eta) once no swap pays any more, see `guarantee`.
-    Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; scratch of some 20 MiB within a call.
+    Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; within a call, scratch of 16 MiB and two
+    copies of the validation rows.
 
     Parameters
     ----------
     n_exemplars : int, default=100
         How many rows to choose.
     budget : int or str, default="64 MiB"
-        Validation rows to hold, or a size for all that is held. A size buys at most 40 rows per exemplar (or 4,000 if
+        Validation rows to hold, or a size for all that is held. A size buys at most 32 rows per exemplar (or 3,000 if
         that is more): further ones would cost time in proportion and change little.
     dissimilarity : str, callable or Dissimilarity, default="sqeuclidean"
         "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
@@ -208,7 +209,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         while self.patience is not None and self._waiting < self.patience:
             swaps = self.n_swaps_
             for chunk in X if isinstance(X, Stream) else stream(X):
-                self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids)
+                self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids, self._own(chunk.row_ids))
                 if self._waiting >= self.patience:
                     break
             if self.n_swaps_ == swaps:
@@ -220,7 +221,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         self._check_fitted()
         for _ in range(MOST_LOOKS):
             swaps = self.n_swaps_
-            self._offer(self._F.rows.values, self._sample.row_ids)
+            self._offer(self._F.rows.values, self._sample.row_ids, np.arange(len(self._sample)))
             if self.n_swaps_ == swaps:
                 break
         return self
@@ -241,14 +242,22 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             self._F.leave_out_own(self._own(self.exemplar_indices_))
         if self._is_far():
             self._stay_far()
-        self._offer(X, row_ids)
+        own = np.full(n_rows(X), -1)
+        own[chosen] = slots
+        self._offer(X, row_ids, own)
         self._n_chunks += 1
         self._hold_budget(len(self._sample), self.n_exemplars, self._shrink)
 
-    def _offer(self, X: Any, row_ids: np.ndarray) -> None:
-        """Rows stand as candidates, block by block."""
+    def _offer(self, X: Any, row_ids: np.ndarray, own: np.ndarray) -> None:
+        """Rows stand as candidates, block by block.
+
+        `own` are their places in the validation sample, -1 for none: there they must not judge themselves, unless the
+        sample is everything and all rows judge.
+        """
         size = self._F.block_size() if self.swaps == "eager" else ONE_SWAP_BLOCK
-        prepared, own = self._F.prepare(), self._own(row_ids)
+        prepared = self._F.prepare()
+        if self._sample.is_everything:
+            own = np.full_like(own, -1)
         self._rounding = self._F.dissimilarity.rounding(prepared.rows)
         for start in range(0, n_rows(X), size):
             part = slice(start, start + size)
@@ -282,14 +291,14 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _grow(self, block: Any, most: int) -> list[tuple[int, int]]:
         """Fill free places; in rounds, since what counts as noise falls with the loss."""
         joined: list[tuple[int, int]] = []
-        while more := grow(block, most - len(joined), self._noise()):
+        while len(joined) < most and (more := grow(block, most - len(joined), self._noise())):
             joined += more
         if not self._F.n_chosen:  # nothing gains anything, but somebody must stand for these rows
             joined.append((0, block.add(0)))
         return joined
 
     def _own(self, row_ids: np.ndarray) -> np.ndarray:
-        """Places of rows in the validation sample: there they must not judge themselves, unless all rows judge."""
+        """Places in the validation sample of rows with these ids."""
         return np.full(len(row_ids), -1) if self._sample.is_everything else self._sample.slots_of(row_ids)
 
     def _record(self) -> None:
@@ -312,7 +321,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         return (1 - self.confidence) * 6 / (np.pi * self._n_races) ** 2
 
     def _end_of_stream(self) -> None:
-        if self._n_chunks > 1:  # else every candidate has met the present validation sample
+        met_all = self._n_chunks == 1  # every candidate has met the present validation sample
+        if not met_all or self._F.n_chosen < self.n_exemplars:
             self.refine()
 
     # ---- starting --------------------------------------------------------------------------------
@@ -569,7 +579,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         return callable(self.dissimilarity) and are_objects(X)
 
     def _runs_foreign_code(self) -> bool:
-        return callable(self.dissimilarity)
+        return not (isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED)
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """The union of both validation samples; the other's exemplars, then its sample, stand as candidates."""
@@ -584,7 +594,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             self._stay_far()
         for name in ("n_candidates_", "n_swaps_", "n_evaluations_", "n_evaluations_saved_", "_n_chunks"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self._offer(other._F.chosen.values, other.exemplar_indices_)
+        moved = np.full(len(other._sample) + 1, -1)  # where the other's validation rows are now; the last for none
+        moved[chosen] = slots
+        own = moved[other._sample.slots_of(other.exemplar_indices_)]
+        self._offer(other._F.chosen.values, other.exemplar_indices_, own)
         self.refine()
         self._hold_budget(len(self._sample), self.n_exemplars, self._shrink)
 
@@ -594,7 +607,9 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _restored(self) -> None:
         if self._is_fitted():  # a file can't hold a function: take the one among the parameters
             self._F.dissimilarity = as_dissimilarity(self.dissimilarity, objects=self._objects)
-            self._F.check()
+            self._F.check(self.n_features_in_)
+            if len(self._sample) != len(self._F.rows):
+                raise StateError("the file holds a validation sample whose parts do not fit each other.")
 
     @property
     def _n_features_out(self) -> int:

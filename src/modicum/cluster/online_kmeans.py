@@ -7,6 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from modicum._jit.kmeans import follow_rows
 from modicum.base import Learner, Traits
+from modicum.exceptions import StateError
 from modicum.kernels.dissimilarity import SquaredEuclidean
 from modicum.params import RANDOM_STATE, Int
 
@@ -104,6 +105,12 @@ class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             sizes = np.bincount(means.labels_, sizes, self.n_clusters)
             centers = means.cluster_centers_.astype(centers.dtype)
         self.cluster_centers_, self.cluster_sizes_ = centers, sizes
+
+    def _restored(self) -> None:
+        if self._is_fitted():
+            shape = (len(self.cluster_sizes_), self.n_features_in_)
+            if self.cluster_centers_.shape != shape or self.cluster_sizes_.dtype != np.float64:
+                raise StateError("the file holds centers whose parts do not fit each other.")
 
     def _n_retained(self) -> int:
         return len(self.cluster_centers_)

@@ -30,6 +30,9 @@ class Dissimilarity(Part):
     takes_objects = False
     takes_sparse = True
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Dissimilarity":
+        return self  # it never changes, and a user's function is not ours to copy
+
     def prepare(self, rows: Any) -> Any:
         """What the comparisons need of the rows; by default the rows."""
         return rows
@@ -204,11 +207,11 @@ def _needs_double(rows: np.ndarray, shift: np.ndarray) -> bool:
     """Whether float32 products would lose the distances between near rows: tight clusters far apart."""
     if rows.dtype != np.float32 or len(rows) < 2:
         return False
-    some = rows[np.linspace(0, len(rows) - 1, min(len(rows), PROBES)).astype(int)].astype(np.float64) - shift
-    norms = np.einsum("ij,ij->i", some, some)
-    apart = norms[:, None] + norms - 2 * some @ some.T
-    np.fill_diagonal(apart, np.inf)
-    nearest = np.median(apart.min(axis=1))
+    every = rows.astype(np.float64) - shift
+    norms = np.einsum("ij,ij->i", every, every)
+    probes = np.linspace(0, len(rows) - 1, min(len(rows), PROBES)).astype(int)
+    apart = norms[probes, None] + norms - 2 * every[probes] @ every.T
+    nearest = np.median(np.partition(apart, 1, axis=1)[:, 1])  # the very nearest is the probe itself
     return bool(np.finfo(np.float32).eps * norms.max() > LOST_DIGITS * nearest > 0)
 
 

@@ -76,13 +76,14 @@ class Race:
         F, W = self.objective, len(self.order)
         shares, near, second = F.shares[self.order], F.near[self.order], F.second[self.order]
         near_slot = F.near_slot[self.order]
-        width = W * float((shares * near).max() + (shares * (second - near)).max())
+        leaving = np.where(np.isfinite(second), second - near, 0.0)  # only the phantom may have no second
+        width = W * float((shares * near).max() + (shares * leaving).max())
         gains, left = np.zeros(len(self.D)), np.zeros((len(self.D), F.n_slots))
         removal = np.where(F.fixed[: F.n_slots], np.inf, 0.0)
         for number, piece in enumerate(self.pieces):
             self._pay(self.alive, number)
             found = (shares[piece], near[piece], second[piece], near_slot[piece])
-            removal += np.bincount(found[3], found[0] * (found[2] - found[1]), F.n_slots)
+            removal += np.bincount(found[3], found[0] * leaving[piece], F.n_slots)
             jit.swap_scans(self.D[:, piece], self.alive, *found, gains, left)
             cost = removal + left[self.alive]
             slots = cost.argmin(axis=1)

@@ -152,11 +152,14 @@ class ExemplarObjective(Part):
         jit.fill_slot(self.to_slots.values, self.n_slots, slot, d, *found)
         self._find_removal_losses()
 
-    def check(self) -> None:
+    def check(self, n_features: int) -> None:
         """A `StateError` if the caches do not fit each other: compiled loops trust them."""
         W, slots = len(self.rows), self.to_slots.values.shape[1]
         columns = (self.shares, self.near, self.second, self.near_slot, self.second_slot, self.to_slots.values)
         fits = all(len(column) == W for column in columns) and len(self.fixed) == len(self.removal) == slots
+        fits = fits and self.near.dtype == self.second.dtype == self.to_slots.values.dtype
+        for rows in (self.rows.values, self.chosen.values):
+            fits = fits and (isinstance(rows, list) or rows.shape[1] == n_features)
         for column in (self.near_slot, self.second_slot):
             fits = fits and self.n_slots <= slots and (W == 0 or 0 <= column.min() <= column.max() < self.n_slots)
         if not fits:
