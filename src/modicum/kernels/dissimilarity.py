@@ -17,7 +17,8 @@ from modicum.params import Where
 from modicum.rows import is_sparse, n_rows, take
 from modicum.state import Part
 
-PROBES, LOST_DIGITS = 64, 1e-3  # rows whose nearest others tell how fine distances are; how rough they may become
+PROBES, MOST_PROBED = 64, 2048  # rows whose nearest others, among so many, tell how fine distances are
+LOST_DIGITS = 1e-3  # how rough they may become
 TILE = 128  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
 
 
@@ -207,10 +208,10 @@ def _needs_double(rows: np.ndarray, shift: np.ndarray) -> bool:
     """Whether float32 products would lose the distances between near rows: tight clusters far apart."""
     if rows.dtype != np.float32 or len(rows) < 2:
         return False
-    every = rows.astype(np.float64) - shift
-    norms = np.einsum("ij,ij->i", every, every)
-    probes = np.linspace(0, len(rows) - 1, min(len(rows), PROBES)).astype(int)
-    apart = norms[probes, None] + norms - 2 * every[probes] @ every.T
+    some = rows[:: -(-len(rows) // MOST_PROBED)].astype(np.float64) - shift
+    norms = np.einsum("ij,ij->i", some, some)
+    probes = np.linspace(0, len(some) - 1, min(len(some), PROBES)).astype(int)
+    apart = norms[probes, None] + norms - 2 * some[probes] @ some.T
     nearest = np.median(np.partition(apart, 1, axis=1)[:, 1])  # the very nearest is the probe itself
     return bool(np.finfo(np.float32).eps * norms.max() > LOST_DIGITS * nearest > 0)
 
