@@ -19,7 +19,7 @@ class History(Part):
         self.calls = 0
 
     def record(self, *values: float) -> None:
-        if self.calls % self.step == 0 or self.count == 0:  # the last record is one to keep: go on after it
+        if self.calls % self.step == 0:  # the last record is one to keep: go on after it
             if self.count == len(self.table):
                 self.count = len(self.table) // 2
                 self.table[: self.count] = self.table[: 2 * self.count : 2].copy()

@@ -138,7 +138,7 @@ class Reservoir(Learner):
 
     Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this survives `merge` of
     samples drawn with different seeds (one seed for all shards would draw the same positions in each). With
-    weights, `total_weight * weights_` estimates the weight of any part of the stream without bias.
+    weights, `total_weight * weights_` estimates the weight of any part of the stream.
     Cost: O(rows let in) random draws per chunk, about `budget * log(n_seen_ / budget)` of them in a whole stream;
     O(budget * d) memory.
 

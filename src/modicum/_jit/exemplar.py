@@ -14,16 +14,22 @@ from modicum._jit import compiled
 def two_nearest(C, n_slots, rows, near, second, near_slot, second_slot):
     """Find the two closest of the first `n_slots` slots for the given rows."""
     for i in rows:
-        best, next_best, slot, next_slot = np.inf, np.inf, 0, 0
-        for j in range(n_slots):
-            d = C[i, j]
-            if d < best:
-                next_best, next_slot = best, slot
-                best, slot = d, j
-            elif d < next_best:
-                next_best, next_slot = d, j
-        near[i], second[i] = best, next_best
-        near_slot[i], second_slot[i] = slot, next_slot
+        two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot)
+
+
+@compiled
+def two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot):
+    """`two_nearest` for row i."""
+    best, next_best, slot, next_slot = np.inf, np.inf, 0, 0
+    for j in range(n_slots):
+        d = C[i, j]
+        if d < best:
+            next_best, next_slot = best, slot
+            best, slot = d, j
+        elif d < next_best:
+            next_best, next_slot = d, j
+    near[i], second[i] = best, next_best
+    near_slot[i], second_slot[i] = slot, next_slot
 
 
 @compiled
@@ -89,15 +95,7 @@ def fill_slot(C, n_slots, slot, d, near, second, near_slot, second_slot):
     for i in range(d.shape[0]):
         C[i, slot] = d[i]
         if near_slot[i] == slot or second_slot[i] == slot:
-            best, next_best, b, nb = np.inf, np.inf, 0, 0
-            for j in range(n_slots):
-                if C[i, j] < best:
-                    next_best, nb = best, b
-                    best, b = C[i, j], j
-                elif C[i, j] < next_best:
-                    next_best, nb = C[i, j], j
-            near[i], second[i] = best, next_best
-            near_slot[i], second_slot[i] = b, nb
+            two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot)
         elif d[i] < near[i]:
             second[i], second_slot[i] = near[i], near_slot[i]
             near[i], near_slot[i] = d[i], slot
