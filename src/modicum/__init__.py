@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from modicum.cluster.exemplars import ExemplarClustering
     from modicum.cluster.online_kmeans import OnlineKMeans
     from modicum.reservoir import Reservoir
+    from modicum.select.block_greedy import BlockGreedy
+    from modicum.select.online_greedy import OnlineGreedy
     from modicum.streams import stream
 
 _HOMES = {
+    "BlockGreedy": "select.block_greedy",
     "ExemplarClustering": "cluster.exemplars",
     "Learner": "base",
+    "OnlineGreedy": "select.online_greedy",
     "OnlineKMeans": "cluster.online_kmeans",
     "Reservoir": "reservoir",
     "Traits": "base",
@@ -27,11 +31,13 @@ _HOMES = {
     "load": "base",
     "stream": "streams",
 }
-LEARNERS = ("ExemplarClustering", "OnlineKMeans", "Reservoir")
+LEARNERS = ("BlockGreedy", "ExemplarClustering", "OnlineGreedy", "OnlineKMeans", "Reservoir")
 
 __all__ = [
+    "BlockGreedy",
     "ExemplarClustering",
     "Learner",
+    "OnlineGreedy",
     "OnlineKMeans",
     "Reservoir",
     "Traits",

@@ -5,6 +5,7 @@ hoeffding1963, Theorem 2; serfling1974, Corollary 1.1 for samples drawn without 
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -34,6 +35,18 @@ class Budget:
             needed = format_bytes(fixed_bytes + at_least * item_bytes)
             raise BudgetError(f"{what} needs a budget of at least {needed}; got {format_bytes(self.nbytes)}.")
         return fit
+
+    def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
+        """The largest n with bytes_of(n) within the budget, for sizes that do not grow in proportion."""
+        if self.nbytes is None or bytes_of(at_least) > self.nbytes:
+            return self.items_within(bytes_of(at_least), fixed_bytes=0, at_least=at_least, what=what)
+        low, high = at_least, 2 * at_least
+        while bytes_of(high) <= self.nbytes:
+            low, high = high, 2 * high
+        while high - low > 1:  # bytes_of(low) fits, bytes_of(high) does not
+            middle = (low + high) // 2
+            low, high = (middle, high) if bytes_of(middle) <= self.nbytes else (low, middle)
+        return low
 
     def __str__(self) -> str:
         return f"{self.items:,} items" if self.nbytes is None else format_bytes(self.nbytes)

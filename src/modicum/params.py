@@ -100,6 +100,7 @@ RANDOM_STATE = Where(
     lambda value: value is None or isinstance(value, np.random.Generator) or Int(0).accepts(value),
     "None, a non-negative int or a numpy Generator",
 )
+TRUTH = Where(lambda value: isinstance(value, bool | np.bool_), "True or False")
 CALLABLE = Where(callable, "a callable")
 NULL = Where(lambda value: value is None, "None")
 ROWS = Where(lambda value: hasattr(value, "__len__") and not isinstance(value, str), "rows")

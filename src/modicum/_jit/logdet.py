@@ -1,0 +1,77 @@
+"""Loops of the log-determinant (gomes2010, eq. 3.3; schlegel2017, section 4).
+
+Names: K (candidates x slots, the first n of them in use) kernel values against the chosen, U = K P with P the inverse
+of their regularized kernel matrix, v the variance that is left of each candidate (its own regularized kernel value
+minus k P k), p the diagonal of P, `cross` (candidates x candidates) kernel values among the candidates.
+"""
+
+import numpy as np
+
+from modicum._jit import compiled
+
+
+@compiled
+def left_variances(K, U, n, own, v):
+    """v[s] = own[s] - k_s P k_s."""
+    for s in range(K.shape[0]):
+        explained = 0.0
+        for j in range(n):
+            explained += K[s, j] * U[s, j]
+        v[s] = own[s] - explained
+
+
+@compiled
+def best_swap(u, v, p, floor):
+    """(slot, factor) of the best swap: the determinant is multiplied by max_j p_j v + u_j^2."""
+    best, slot = -1.0, 0
+    for j in range(p.shape[0]):
+        factor = p[j] * max(v, floor) + u[j] * u[j]
+        if factor > best:
+            best, slot = factor, j
+    return slot, best
+
+
+@compiled
+def best_swaps(U, v, p, floor, factors, slots):
+    """`best_swap` of every candidate."""
+    for s in range(U.shape[0]):
+        slots[s], factors[s] = best_swap(U[s], v[s], p, floor)
+
+
+@compiled
+def first_swap(U, v, p, floor, start, least):
+    """(candidate, slot, factor) of the first candidate from `start` on whose best factor exceeds `least`; or -1."""
+    for s in range(start, U.shape[0]):
+        slot, factor = best_swap(U[s], v[s], p, floor)
+        if factor > least:
+            return s, slot, factor
+    return -1, -1, 0.0
+
+
+@compiled
+def drop_slot(U, v, column, slot, start):
+    """The row in `slot`, with `column` of P, leaves: candidates from `start` on lose what it explained."""
+    for s in range(start, U.shape[0]):
+        share = U[s, slot] / column[slot]
+        v[s] += share * U[s, slot]
+        for j in range(column.shape[0]):
+            U[s, j] -= share * column[j]
+        U[s, slot] = 0.0
+
+
+@compiled
+def fill_slot(K, U, n, v, cross, i, slot, floor, start):
+    """Candidate i takes the empty `slot`: what candidates from `start` on share with it is explained from now on."""
+    k, u = K[i].copy(), U[i].copy()
+    k[slot] = 0.0
+    left = max(v[i], floor)
+    for s in range(start, K.shape[0]):
+        shared = cross[i, s]
+        for j in range(n):
+            shared -= U[s, j] * k[j]
+        share = shared / left
+        for j in range(n):
+            U[s, j] -= share * u[j]
+        U[s, slot] = share
+        K[s, slot] = cross[i, s]
+        v[s] -= share * shared

@@ -1,0 +1,154 @@
+"""Log-determinant F_H: how different the chosen rows are (gomes2010, eq. 3.3; schlegel2017, sections 3 and 4).
+
+    F(S) = log det(K_S + lambda I)
+
+With P the inverse of that matrix, k the kernel values of a candidate x against S, u = P k, v = k(x, x) + lambda - k.u:
+
+    joining adds            log v
+    leaving of j adds       log P_jj
+    taking the place of j   log(P_jj v + u_j^2)
+
+so that one product K P of a block of candidates scores all their swaps, O(b^2) per candidate where the papers need
+O(b^3) or more. A change of the set updates P and the block's own values by rank-one terms.
+"""
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from modicum._jit import logdet as jit
+from modicum.kernels import KERNEL, Kernel, as_kernel
+from modicum.linalg import Inverse
+from modicum.params import Number, check_params
+from modicum.rows import Rows, take
+from modicum.state import Part
+
+SMALLEST_LEFT = 1e-12  # of a row's own kernel value: a variance below it is rounding
+
+
+class LogDet(Part):
+    """Log-determinant of the regularized kernel matrix of the chosen rows: their differential entropy, up to constants.
+
+    Submodular; each row adds at least log(regularization), so with a regularization of 1 or more it never falls.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+    regularization : float, default=1.0
+        The paper's lambda, added to the diagonal: the noise variance of a Gaussian process.
+    """
+
+    needs_validation = False
+    needs_targets = False
+    is_submodular = True
+
+    limit: int
+    chosen: Rows
+    inverse: Inverse
+
+    def __init__(self, kernel: Any = "rbf", regularization: float = 1.0):
+        self.kernel = kernel
+        self.regularization = regularization
+
+    def __repr__(self) -> str:
+        return f"LogDet({self.kernel!r}, {self.regularization!r})"
+
+    # ---- from a specification to a set -----------------------------------------------------------
+
+    def fitted(self, rows: Any) -> "LogDet":
+        """The same objective with a kernel whose parameters come from these rows, where they are not given."""
+        check_params(self, vars(self), {"kernel": [KERNEL], "regularization": [Number(0.0, open_ends=True)]})
+        return LogDet(as_kernel(self.kernel, objects=isinstance(rows, list)).fitted(rows), self.regularization)
+
+    def started(self, like: Any, limit: int, n_validation: int = 0) -> "LogDet":
+        """An empty set for at most `limit` rows such as those of `like`."""
+        empty = copy.copy(self)
+        empty.limit = limit
+        empty.chosen = Rows.like(like, limit)
+        empty.inverse = Inverse(limit)
+        return empty
+
+    @staticmethod
+    def set_bytes(limit: int, n_validation: int, row_bytes: int) -> int:
+        """What a full set holds: rows, the matrix and its inverse."""
+        return limit * row_bytes + 2 * 8 * limit * limit
+
+    # ---- the set ---------------------------------------------------------------------------------
+
+    @property
+    def n_chosen(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def value(self) -> float:
+        return self.inverse.log_det
+
+    @property
+    def least_gain(self) -> float:
+        """What any row adds at least, copies of chosen ones included."""
+        return float(np.log(self.regularization))
+
+    def look(self, candidates: Any, y: np.ndarray | None = None) -> "LogDetBlock":
+        return LogDetBlock(self, candidates)
+
+
+class LogDetBlock:
+    """Candidates with their kernel values against the chosen rows, kept up to date as the set changes."""
+
+    def __init__(self, objective: LogDet, candidates: Any):
+        kernel: Kernel = objective.kernel
+        self.objective = objective
+        self.candidates = candidates
+        self._own = kernel.diagonal(candidates) + objective.regularization
+        self._floor = max(SMALLEST_LEFT * float(self._own.max()), np.finfo(float).tiny)
+        n, shape = objective.n_chosen, (len(self._own), objective.limit)
+        self.K, self.U, self.v = np.zeros(shape), np.zeros(shape), np.empty(shape[0])
+        if n:
+            self.K[:, :n] = kernel(candidates, objective.chosen.values)
+            np.matmul(self.K[:, :n], objective.inverse.inverse, out=self.U[:, :n])
+        jit.left_variances(self.K, self.U, n, self._own, self.v)
+        self._cross: np.ndarray | None = None
+
+    def gains(self) -> np.ndarray:
+        return np.log(np.maximum(self.v, self._floor))
+
+    def gain(self, i: int) -> float:
+        return float(np.log(max(self.v[i], self._floor)))
+
+    def swap_gains(self) -> tuple[np.ndarray, np.ndarray]:
+        factors, slots = np.empty(len(self.v)), np.empty(len(self.v), np.int64)
+        jit.best_swaps(self.U, self.v, self._p(), self._floor, factors, slots)
+        return np.log(factors), slots
+
+    def swap_gain(self, i: int) -> tuple[float, int]:
+        slot, factor = jit.best_swap(self.U[i], self.v[i], self._p(), self._floor)
+        return float(np.log(factor)), int(slot)
+
+    def first_swap(self, start: int, min_gain: float) -> tuple[int, int] | None:
+        """The first candidate from `start` on with a swap that gains more than `min_gain`, and the swap's slot."""
+        i, slot, _ = jit.first_swap(self.U, self.v, self._p(), self._floor, start, np.exp(min_gain))
+        return None if i < 0 else (i, slot)
+
+    def add(self, i: int) -> int:
+        F, slot = self.objective, self.objective.n_chosen
+        F.inverse.append(self.K[i, :slot], self._own[i])
+        self._fill(i, slot, 0)
+        return slot
+
+    def swap(self, i: int, slot: int, start: int = 0) -> None:
+        """Candidate i takes a chosen row's place. Candidates before `start <= i` will not be asked about any more."""
+        F = self.objective
+        jit.drop_slot(self.U, self.v, F.inverse.inverse[slot].copy(), slot, start)
+        F.inverse.swap(slot, self.K[i, : F.n_chosen], self._own[i])
+        self._fill(i, slot, start)
+
+    def _fill(self, i: int, slot: int, start: int) -> None:
+        F = self.objective
+        F.chosen.put(np.array([slot]), take(self.candidates, slice(i, i + 1)))
+        if self._cross is None:
+            self._cross = F.kernel(self.candidates, self.candidates)
+        jit.fill_slot(self.K, self.U, F.n_chosen, self.v, self._cross, i, slot, self._floor, start)
+
+    def _p(self) -> np.ndarray:
+        return np.ascontiguousarray(np.diagonal(self.objective.inverse.inverse))

@@ -1,0 +1,217 @@
+"""What all selectors share: rows that wait until there are enough, a chosen set, and features made from it.
+
+schlegel2017, section 2: the similarities of a row to the chosen prototypes are its representation.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from modicum.base import Learner, Traits
+from modicum.budget import as_budget, format_bytes
+from modicum.exceptions import DataError, StateError
+from modicum.history import History
+from modicum.kernels import Kernel, as_kernel
+from modicum.parallel import run_tiles
+from modicum.reservoir import place
+from modicum.rows import Rows, are_objects, average_bytes, n_rows, take
+from modicum.state import Part
+
+TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
+HISTORY_BYTES = 512 * 3 * 8
+
+
+class Waiting(Part):
+    """Rows with their ids, targets and weights, before there are enough of them to begin with."""
+
+    def __init__(self, like: Any, y: np.ndarray | None, limit: int):
+        self.rows = Rows.like(like, limit)
+        self.ids = np.empty(0, np.int64)
+        self.targets = None if y is None else y[:0]
+        self.weights = np.empty(0)
+
+    def append(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        slots = np.arange(len(self.ids), len(self.ids) + n_rows(X))
+        self.rows.put(slots, X)
+        self.ids = place(self.ids, slots, row_ids)
+        self.weights = place(self.weights, slots, np.ones(len(slots)) if weight is None else weight)
+        if self.targets is not None and y is not None:
+            self.targets = place(self.targets, slots, y)
+
+
+class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+    """Base of the selectors. A subclass writes `_objective`, `_offer` and what else differs.
+
+    The first `budget` rows wait: the width of a kernel may have to be found from them, and until then every one of
+    them is chosen. `_F` is the objective with the chosen set inside, once there are more.
+    """
+
+    traits = Traits(merge="approximate", sparse=True, objects=True)
+
+    _waiting: Waiting | None
+    _F: Any
+    _ids: np.ndarray
+    _targets: np.ndarray | None
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def _objective(self) -> Any:
+        """The objective as the parameters specify it, without a set."""
+        raise NotImplementedError
+
+    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Rows stand as candidates. The first call comes with at least as many as are to be chosen."""
+        raise NotImplementedError
+
+    def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if not hasattr(self, "_limit"):
+            self._limit = self._most_chosen(average_bytes(X))
+            self._waiting = Waiting(X, y, self._limit)
+            self._targets = None if y is None else y[:0]
+            self._history = History("rows", "value", "swaps")
+            self.n_swaps_ = 0
+        if (y is None) != (self._targets is None):
+            raise DataError(f"{type(self).__name__}: either all chunks come with targets or none does.")
+        if self._waiting is not None:
+            if len(self._waiting.ids) + n_rows(X) < self._limit:
+                self._waiting.append(X, y, weight, row_ids)
+                return
+            X, y, weight, row_ids = self._begin(X, y, weight, row_ids)
+        self._offer(X, y, weight, row_ids)
+
+    def _begin(self, X: Any, y: Any, weight: Any, row_ids: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
+        """Start the chosen set; returns the rows that waited and the new ones together."""
+        waiting = self._waiting
+        assert waiting is not None
+        if len(waiting.ids):
+            waiting.append(X, y, weight, row_ids)
+            X, y, weight, row_ids = waiting.rows.values, waiting.targets, waiting.weights, waiting.ids
+        self._F = self._start(X)
+        self._ids = np.full(self._limit, -1)
+        self._waiting = None
+        return X, y, weight, row_ids
+
+    def _start(self, X: Any) -> Any:
+        """An empty set for rows such as X, its kernel fitted to them."""
+        return self._objective().fitted(X).started(X, self._limit)
+
+    def _place(self, slot: int, row_id: int, target: Any) -> None:
+        """Note who has taken a slot, its first time or in place of another."""
+        self._ids[slot] = row_id
+        if self._targets is not None:
+            self._targets = place(self._targets, np.array([slot]), np.array([target]))
+
+    # ---- budget ----------------------------------------------------------------------------------
+
+    def _most_chosen(self, row_bytes: int) -> int:
+        what = f"{type(self).__name__} for rows of {format_bytes(row_bytes)}"
+        return as_budget(self.budget).most_within(lambda n: self._bytes_for(n, row_bytes), at_least=1, what=what)
+
+    def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
+        """What is held with so many chosen rows."""
+        raise NotImplementedError
+
+    # ---- what was learned ------------------------------------------------------------------------
+
+    def _set(self) -> Any:
+        """The objective with the chosen set; as long as rows wait, all of them make the set."""
+        self._check_fitted()
+        if self._waiting is None:
+            return self._F
+        rows = self._waiting.rows.values
+        F = Selector._start(self, rows)
+        block = F.look(rows, self._waiting.targets)
+        for i in range(n_rows(rows)):
+            block.add(i)
+        return F
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel in use, its parameters filled in."""
+        return self._set().kernel
+
+    @property
+    def value_(self) -> float:
+        return self._set().value
+
+    @property
+    def prototypes_(self) -> Any:
+        self._check_fitted()
+        return (self._F.chosen if self._waiting is None else self._waiting.rows).values
+
+    @property
+    def indices_(self) -> np.ndarray:
+        self._check_fitted()
+        return self._ids[: self._n_chosen()] if self._waiting is None else self._waiting.ids
+
+    @property
+    def targets_(self) -> np.ndarray | None:
+        """Targets of the prototypes, if the stream has any."""
+        self._check_fitted()
+        return self._targets if self._waiting is None else self._waiting.targets
+
+    @property
+    def history_(self) -> dict[str, np.ndarray]:
+        self._check_fitted()
+        return self._history.columns_as_arrays()
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Similarities of every row to every prototype, rows x prototypes."""
+        X = self._check_input(X)
+        kernel, prototypes = self.kernel_, self.prototypes_
+        out = np.empty((n_rows(X), n_rows(prototypes)), getattr(X, "dtype", np.float64))
+
+        def fill(part: slice) -> None:
+            out[part] = kernel(take(X, part), prototypes)
+
+        run_tiles(fill, len(out), TRANSFORM_TILE)
+        return out
+
+    def table(self, X: Any) -> dict[str, np.ndarray]:
+        """The most similar prototype of each row, its row id and the similarity."""
+        similarity = self.transform(X)
+        nearest = similarity.argmax(axis=1)
+        return {"prototype": nearest, "row": self.indices_[nearest], "similarity": similarity.max(axis=1)}
+
+    # ---- contract --------------------------------------------------------------------------------
+
+    def _merge(self, other: "Selector") -> None:
+        """The rows that the other side has chosen stand as candidates here."""
+        if (self._targets is None) != (other._targets is None):
+            raise StateError(f"{type(self).__name__}.merge: one side has targets and the other has none.")
+        waiting = self._waiting
+        if waiting is not None and other._waiting is None:  # go on from the side that has begun
+            self.__dict__.update({**other._copy_of_state(), "n_seen_": self.n_seen_, "_position": self._position})
+            self._offer(waiting.rows.values, waiting.targets, waiting.weights, waiting.ids)
+            return
+        self._learn(other.prototypes_, other.targets_, other._weights_of_chosen(), other.indices_)
+        self.n_swaps_ += other.n_swaps_
+
+    def _weights_of_chosen(self) -> np.ndarray | None:
+        return None if self._waiting is None else self._waiting.weights
+
+    def _takes_objects(self, X: Any) -> bool:
+        kernel = self._objective().kernel
+        if callable(kernel) and not isinstance(kernel, Kernel):
+            return are_objects(X)
+        return as_kernel(kernel).takes_objects
+
+    def _runs_foreign_code(self) -> bool:
+        kernel = self._objective().kernel
+        return callable(kernel) and not isinstance(kernel, Kernel)
+
+    def _n_chosen(self) -> int:
+        return self._F.n_chosen
+
+    def _n_retained(self) -> int:
+        return self._n_chosen() if self._waiting is None else len(self._waiting.ids)
+
+    def _restored(self) -> None:
+        if self._is_fitted() and self._waiting is None and self._runs_foreign_code():
+            # a file can't hold a function: take the one among the parameters
+            self._F.kernel = self._objective().fitted(self.prototypes_).kernel
+
+    @property
+    def _n_features_out(self) -> int:
+        return n_rows(self.prototypes_)
