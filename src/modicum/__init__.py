@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from modicum.reservoir import Reservoir
     from modicum.select.block_greedy import BlockGreedy
     from modicum.select.online_greedy import OnlineGreedy
+    from modicum.select.sieve_streaming import SieveStreaming
+    from modicum.select.sieve_streaming_plus_plus import SieveStreamingPlusPlus
+    from modicum.select.stream_greedy import StreamGreedy
+    from modicum.select.three_sieves import ThreeSieves
     from modicum.streams import stream
 
 _HOMES = {
@@ -26,12 +30,26 @@ _HOMES = {
     "OnlineGreedy": "select.online_greedy",
     "OnlineKMeans": "cluster.online_kmeans",
     "Reservoir": "reservoir",
+    "SieveStreaming": "select.sieve_streaming",
+    "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
+    "StreamGreedy": "select.stream_greedy",
+    "ThreeSieves": "select.three_sieves",
     "Traits": "base",
     "check_learner": "checks",
     "load": "base",
     "stream": "streams",
 }
-LEARNERS = ("BlockGreedy", "ExemplarClustering", "OnlineGreedy", "OnlineKMeans", "Reservoir")
+LEARNERS = (
+    "BlockGreedy",
+    "ExemplarClustering",
+    "OnlineGreedy",
+    "OnlineKMeans",
+    "Reservoir",
+    "SieveStreaming",
+    "SieveStreamingPlusPlus",
+    "StreamGreedy",
+    "ThreeSieves",
+)
 
 __all__ = [
     "BlockGreedy",
@@ -40,6 +58,10 @@ __all__ = [
     "OnlineGreedy",
     "OnlineKMeans",
     "Reservoir",
+    "SieveStreaming",
+    "SieveStreamingPlusPlus",
+    "StreamGreedy",
+    "ThreeSieves",
     "Traits",
     "__version__",
     "check_learner",

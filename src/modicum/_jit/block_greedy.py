@@ -2,7 +2,7 @@
 
 Names: `members` (blocks x room) slots of the prototypes in each block, `sizes` how many there are, `matrices` and
 `inverses` (blocks x room x room) their kernel matrices and the inverses of the regularized ones, `within` the sum of
-all kernel values inside each block, `lam` the regularization. K, own, cross as in the loops of the log-determinant.
+all kernel values inside each block, `lam` the regularization. K and own as in the loops of the log-determinant.
 """
 
 import numpy as np
@@ -115,39 +115,16 @@ def best_exchange(k, own, lam, floor, members, sizes, inverses, within):
 
 
 @compiled
-def first_exchange(K, own, lam, floor, least, members, sizes, inverses, within):
-    """The first candidate whose best exchange multiplies the determinant by more than `least`; their number if none."""
-    for i in range(K.shape[0]):
-        factor, _, _, _ = best_exchange(K[i], own[i], lam, floor, members, sizes, inverses, within)
-        if factor > least:
-            return i
-    return K.shape[0]
+def first_exchange(K, own, lam, floor, start, least, members, sizes, inverses, within):
+    """The first candidate from `start` on whose best exchange multiplies the determinant by more than `least`.
 
-
-@compiled
-def exchange(K, cross, own, lam, floor, start, value, threshold, relative, most, blocks, changes):
-    """Candidates from `start` on, in their order, each take their best exchange if it gains more than the threshold.
-
-    `blocks` is (members, sizes, matrices, inverses, within). Stops after `most` exchanges. Writes (candidate, slot)
-    into `changes`; returns (where to go on, exchanges, value).
+    Returns (candidate, factor, block to join, block to leave, place); candidate -1 if there is none.
     """
-    members, sizes, matrices, inverses, within = blocks
-    count = 0
     for i in range(start, K.shape[0]):
-        if count == most:
-            return i, count, value
         factor, block, leaves, place = best_exchange(K[i], own[i], lam, floor, members, sizes, inverses, within)
-        if factor <= np.exp(threshold * (abs(value) if relative else 1.0)):
-            continue
-        slot = members[leaves, place]
-        take_out(leaves, place, members, sizes, matrices, inverses, within)
-        put_in(block, slot, K[i], own[i], lam, floor, members, sizes, matrices, inverses, within)
-        for s in range(i + 1, K.shape[0]):
-            K[s, slot] = cross[i, s]
-        value += np.log(factor)
-        changes[count, 0], changes[count, 1] = i, slot
-        count += 1
-    return K.shape[0], count, value
+        if factor > least:
+            return i, factor, block, leaves, place
+    return -1, 0.0, 0, 0, 0
 
 
 @compiled

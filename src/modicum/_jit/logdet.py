@@ -2,7 +2,7 @@
 
 Names: K (candidates x slots, the first n of them in use) kernel values against the chosen, U = K P with P the inverse
 of their regularized kernel matrix, v the variance that is left of each candidate (its own regularized kernel value
-minus k P k), p the diagonal of P, `cross` (candidates x candidates) kernel values among the candidates.
+minus k P k), p the diagonal of P.
 """
 
 import numpy as np
@@ -60,18 +60,21 @@ def drop_slot(U, v, column, slot, start):
 
 
 @compiled
-def fill_slot(K, U, n, v, cross, i, slot, floor, start):
-    """Candidate i takes the empty `slot`: what candidates from `start` on share with it is explained from now on."""
+def fill_slot(K, U, n, v, similar, i, slot, floor, start):
+    """Candidate i takes the empty `slot`: what candidates from `start` on share with it is explained from now on.
+
+    `similar` has their kernel values with it.
+    """
     k, u = K[i].copy(), U[i].copy()
     k[slot] = 0.0
     left = max(v[i], floor)
     for s in range(start, K.shape[0]):
-        shared = cross[i, s]
+        K[s, slot] = similar[s - start]
+        shared = K[s, slot]
         for j in range(n):
             shared -= U[s, j] * k[j]
         share = shared / left
         for j in range(n):
             U[s, j] -= share * u[j]
         U[s, slot] = share
-        K[s, slot] = cross[i, s]
         v[s] -= share * shared

@@ -62,24 +62,34 @@ class Blocks(Part):
         """Let candidates, in their order, take the places of prototypes; returns (candidate, slot) pairs."""
         K, own = self.kernel(X, self.chosen.values), self.kernel.diagonal(X)
         floor = SMALLEST_LEFT * float(own.max() + self.regularization)
-        least = np.exp(threshold * (abs(self.estimate) if relative else 1.0))
-        blocks = (self.members, self.sizes, self.inverses, self.within)
-        at = jit.first_exchange(K, own, self.regularization, floor, least, *blocks)
         changes: list[tuple[int, int]] = []
-        cross = self.kernel(X, X) if at < len(K) else K[:0]
+        at = 0
         while at < len(K):
-            found = np.empty((self.n_chosen - self.n_new, 2), np.int64)
-            at, count, self.estimate = jit.exchange(
-                K, cross, own, self.regularization, floor, at, self.estimate, threshold, relative, len(found),
-                (self.members, self.sizes, self.matrices, self.inverses, self.within), found,
-            )  # fmt: skip
-            for i, slot in found[:count]:
-                self.chosen.put(np.array([slot]), take(X, slice(i, i + 1)))
-            changes += [(int(i), int(slot)) for i, slot in found[:count]]
-            self.n_new += count
+            least = np.exp(threshold * (abs(self.estimate) if relative else 1.0))
+            blocks = (self.members, self.sizes, self.inverses, self.within)
+            i, factor, block, leaves, place = jit.first_exchange(
+                K, own, self.regularization, floor, at, least, *blocks
+            )
+            if i < 0:
+                break
+            slot = int(self.members[leaves, place])
+            self._exchange(block, leaves, place, K[i], own[i], floor)
+            self.estimate += float(np.log(factor))
+            row, at = take(X, slice(i, i + 1)), i + 1
+            self.chosen.put(np.array([slot]), row)
+            K[at:, slot] = self.kernel(row, take(X, slice(at, None)))[0]
+            changes.append((i, slot))
+            self.n_new += 1
             if self.n_new == self.n_chosen:
                 self._cluster_again()
         return changes
+
+    def _exchange(self, block: int, leaves: int, place: int, k: np.ndarray, own: float, floor: float) -> None:
+        """The prototype at a place of block `leaves` goes; a row with kernel values k joins `block` under its slot."""
+        slot = self.members[leaves, place]
+        blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)
+        jit.take_out(leaves, place, *blocks)
+        jit.put_in(block, slot, k, own, self.regularization, floor, *blocks)
 
     def _cluster_again(self) -> None:
         K = self.kernel(self.chosen.values, self.chosen.values)
@@ -220,9 +230,9 @@ class BlockGreedy(OnlineGreedy):
         )
         self.block_size = block_size
 
-    def _start(self, X: Any) -> Blocks:
-        kernel = self._objective().fitted(X).kernel
-        return Blocks(kernel, self.regularization, X, self._limit, self._size_of_blocks(self._limit))
+    def _start(self, X: Any) -> None:
+        super()._start(X)
+        self._F = Blocks(self._F.kernel, self.regularization, X, self._limit, self._size_of_blocks(self._limit))
 
     def _join(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         self._F.fill(X, self._rng)

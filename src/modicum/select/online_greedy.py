@@ -139,7 +139,7 @@ class OnlineGreedy(Selector):
     def _objective(self) -> LogDet:
         return LogDet(self.kernel, self.regularization)
 
-    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         start = 0
         if not self._F.n_chosen:
             start, self._block_size = self._limit, FEWEST

@@ -41,7 +41,7 @@ class Waiting(Part):
 
 
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
-    """Base of the selectors. A subclass writes `_objective`, `_offer` and what else differs.
+    """Base of the selectors. A subclass writes `_objective`, `_stand`, `_bytes_for` and what else differs.
 
     The first `budget` rows wait: the width of a kernel may have to be found from them, and until then every one of
     them is chosen. `_F` is the objective with the chosen set inside, once there are more.
@@ -60,9 +60,13 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The objective as the parameters specify it, without a set."""
         raise NotImplementedError
 
-    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Rows stand as candidates. The first call comes with at least as many as are to be chosen."""
         raise NotImplementedError
+
+    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Learn rows once the set has been started."""
+        self._stand(X, y, row_ids)
 
     def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_limit"):
@@ -87,12 +91,16 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         if len(waiting.ids):
             waiting.append(X, y, weight, row_ids)
             X, y, weight, row_ids = waiting.rows.values, waiting.targets, waiting.weights, waiting.ids
-        self._F = self._start(X)
-        self._ids = np.full(self._limit, -1)
+        self._start(X)
         self._waiting = None
         return X, y, weight, row_ids
 
-    def _start(self, X: Any) -> Any:
+    def _start(self, X: Any) -> None:
+        """Begin with nothing chosen."""
+        self._F = self._empty(X)
+        self._ids = np.full(self._limit, -1)
+
+    def _empty(self, X: Any) -> Any:
         """An empty set for rows such as X, its kernel fitted to them."""
         return self._objective().fitted(X).started(X, self._limit)
 
@@ -117,11 +125,18 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def _set(self) -> Any:
         """The objective with the chosen set; as long as rows wait, all of them make the set."""
         self._check_fitted()
-        if self._waiting is None:
-            return self._F
-        rows = self._waiting.rows.values
-        F = Selector._start(self, rows)
-        block = F.look(rows, self._waiting.targets)
+        return self._chosen()[0] if self._waiting is None else self._set_of(self._waiting)
+
+    def _chosen(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """The set that was chosen, and the ids and targets of its rows."""
+        return self._F, self._ids[: self._F.n_chosen], self._targets
+
+    def _set_of(self, waiting: Waiting) -> Any:
+        rows = waiting.rows.values
+        F = self._empty(rows)
+        if F.needs_validation:
+            F.put_rows(np.arange(n_rows(rows)), rows, waiting.weights / waiting.weights.sum(), waiting.targets)
+        block = F.look(rows, waiting.targets)
         for i in range(n_rows(rows)):
             block.add(i)
         return F
@@ -138,18 +153,18 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     @property
     def prototypes_(self) -> Any:
         self._check_fitted()
-        return (self._F.chosen if self._waiting is None else self._waiting.rows).values
+        return (self._chosen()[0].chosen if self._waiting is None else self._waiting.rows).values
 
     @property
     def indices_(self) -> np.ndarray:
         self._check_fitted()
-        return self._ids[: self._n_chosen()] if self._waiting is None else self._waiting.ids
+        return self._chosen()[1] if self._waiting is None else self._waiting.ids
 
     @property
     def targets_(self) -> np.ndarray | None:
         """Targets of the prototypes, if the stream has any."""
         self._check_fitted()
-        return self._targets if self._waiting is None else self._waiting.targets
+        return self._chosen()[2] if self._waiting is None else self._waiting.targets
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
@@ -184,12 +199,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         if waiting is not None and other._waiting is None:  # go on from the side that has begun
             self.__dict__.update({**other._copy_of_state(), "n_seen_": self.n_seen_, "_position": self._position})
             self._offer(waiting.rows.values, waiting.targets, waiting.weights, waiting.ids)
-            return
-        self._learn(other.prototypes_, other.targets_, other._weights_of_chosen(), other.indices_)
-        self.n_swaps_ += other.n_swaps_
+        elif other._waiting is not None:
+            self._learn(other._waiting.rows.values, other.targets_, other._waiting.weights, other.indices_)
+        else:
+            self._absorb(other)
 
-    def _weights_of_chosen(self) -> np.ndarray | None:
-        return None if self._waiting is None else self._waiting.weights
+    def _absorb(self, other: Any) -> None:
+        """Merge with a side that has begun, as this one has."""
+        self._stand(other.prototypes_, other.targets_, other.indices_)
+        self.n_swaps_ += other.n_swaps_
 
     def _takes_objects(self, X: Any) -> bool:
         kernel = self._objective().kernel
@@ -201,16 +219,19 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         kernel = self._objective().kernel
         return callable(kernel) and not isinstance(kernel, Kernel)
 
-    def _n_chosen(self) -> int:
-        return self._F.n_chosen
-
     def _n_retained(self) -> int:
-        return self._n_chosen() if self._waiting is None else len(self._waiting.ids)
+        return n_rows(self.prototypes_)
 
     def _restored(self) -> None:
         if self._is_fitted() and self._waiting is None and self._runs_foreign_code():
             # a file can't hold a function: take the one among the parameters
-            self._F.kernel = self._objective().fitted(self.prototypes_).kernel
+            kernel = self._objective().fitted(self.prototypes_).kernel
+            for F in self._sets():
+                F.kernel = kernel
+
+    def _sets(self) -> list[Any]:
+        """Every set that is held."""
+        return [self._F]
 
     @property
     def _n_features_out(self) -> int:

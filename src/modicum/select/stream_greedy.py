@@ -5,9 +5,19 @@ the places of chosen rows where that pays (`improve`). The paper takes one per b
 first, costs little more because a block's dissimilarities or kernel values are already paid for.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
+from modicum.params import BUDGET, RANDOM_STATE, Int, Number, OneOf
+from modicum.rows import n_rows, take
+from modicum.select.judged import JudgedSelector
 from modicum.select.objectives import Block
+from modicum.select.objectives.named import OBJECTIVE
+
+BLOCK, ONE_SWAP_BLOCK = 256, 64  # candidates per block; fewer if one swap is taken per block: it has to give enough
+FIRST_BLOCK = 4  # the first one has so many times the rows to be chosen: the better of them make the first set
 
 
 def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
@@ -48,3 +58,110 @@ def improve(block: Block, most: int | None, min_gain: float) -> list[tuple[int, 
             block.swap(i, slot)
             swapped.append((int(i), slot))
     return swapped
+
+
+class StreamGreedy(JudgedSelector):
+    """Rows of a stream that maximise an objective, by swaps.
+
+    The best rows of the first block make the first set; from then on every row is offered once, and takes the place of
+    the chosen row whose replacement raises the objective most, if it raises it by `min_gain`. Objectives:
+
+        logdet     log det(K_S + lambda I): how different the chosen rows are
+        variance   what the chosen rows, observed, take off the variance of a Gaussian process at all rows
+        error      minus the squared error at all rows of the Gaussian process that has seen the chosen ones
+
+    The last two are means over all rows; a validation sample, a uniform reservoir of the stream, stands in for them.
+
+    Guarantee: half the best possible value minus b (epsilon + eta) for a monotone submodular objective, once no swap
+    pays any more; see `guarantee`.
+    Cost: O(b^2 + b d) time per row for "logdet", O(W (b + d)) for the others with W validation rows; memory
+    O(b^2 + b d), and O(W (b + d)) for the others.
+
+    Which to take: `OnlineGreedy` for "logdet"; this one for what is judged on other rows, and
+    `ExemplarClustering` for exemplars under a dissimilarity.
+
+    Parameters
+    ----------
+    budget : int or str, default=200
+        Rows to choose, or a size such as "64 MiB" for all that is held.
+    objective : {"logdet", "variance", "error"} or such an objective, default="logdet"
+        `LogDet(kernel, regularization)`, `VarianceReduction(kernel, noise)` or `PredictionError(kernel, noise)`.
+    validation : int, default=2000
+        Rows that judge, for objectives that need them.
+    swaps : {"eager", "one"}, default="eager"
+        Per block of candidates take every swap that pays, best first, or one as in the paper.
+    min_gain : float, default=1e-5
+        The paper's eta: what a swap must gain, as a part of the present value.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (b, d), sparse matrix or list
+    indices_ : ndarray of shape (b,)
+        Row ids of the prototypes: positions in the stream unless `row_ids` was given.
+    value_ : float
+        The objective's value.
+    kernel_ : Kernel
+    targets_ : ndarray of shape (b,) or None
+        Targets of the prototypes, if the stream has any.
+    history_ : dict of arrays
+        Rows offered, value and swaps so far, over the stream.
+    n_swaps_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import StreamGreedy
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 1))
+    >>> model = StreamGreedy(5, objective="variance", random_state=0).fit(X)
+    >>> np.abs(np.sort(model.prototypes_[:, 0]) - np.array([0.1, 0.3, 0.5, 0.7, 0.9])).max() < 0.1
+    np.True_
+
+    References
+    ----------
+    gomes2010, Algorithm 1, eq. 3.3 and 3.4, section 4, Appendix II. Departures: several swaps per block by default;
+    `min_gain` is relative; the validation sample follows the stream; all swaps of a block are scored from a few matrix
+    products.
+    """
+
+    traits = replace(JudgedSelector.traits, weights=True)
+    _constraints = {
+        "budget": [BUDGET],
+        "objective": [OBJECTIVE],
+        "validation": [Int(1)],
+        "swaps": [OneOf("eager", "one")],
+        "min_gain": [Number(0.0)],
+        "random_state": [RANDOM_STATE],
+    }
+
+    def __init__(
+        self,
+        budget: int | str = 200,
+        *,
+        objective: Any = "logdet",
+        validation: int = 2000,
+        swaps: str = "eager",
+        min_gain: float = 1e-5,
+        random_state: Any = None,
+    ):
+        self.budget = budget
+        self.objective = objective
+        self.validation = validation
+        self.swaps = swaps
+        self.min_gain = min_gain
+        self.random_state = random_state
+
+    def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        usual = BLOCK if self.swaps == "eager" else ONE_SWAP_BLOCK
+        start = 0
+        while start < n_rows(X):
+            missing = self._limit - self._F.n_chosen
+            part = slice(start, start + max(usual, FIRST_BLOCK * missing))
+            block = self._F.look(take(X, part), None if y is None else y[part])
+            changes = grow(block, missing, -np.inf)
+            changes += improve(block, None if self.swaps == "eager" else 1, self.min_gain * abs(self._F.value))
+            for i, slot in changes:
+                self._place(slot, row_ids[part][i], None if y is None else y[part][i])
+            self.n_swaps_ += len(changes) - missing
+            start = part.stop
+            self._history.record(self.n_seen_ + min(start, n_rows(X)), self._F.value, self.n_swaps_)

@@ -11,7 +11,8 @@ answers as often as asked:
     block.add(i)             candidate i joins; returns its slot
     block.swap(i, slot)      candidate i takes the place of a chosen row
 
-`modicum.select.stream_greedy` needs no more than this.
+`modicum.select.stream_greedy` needs no more than this. What a user passes to a selector is an objective without
+a set: `fitted(rows)` fills in what depends on the data, `started(like, limit, n_validation)` gives it an empty set.
 """
 
 from typing import Any, Protocol

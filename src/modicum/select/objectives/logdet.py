@@ -41,7 +41,7 @@ class LogDet(Part):
 
     needs_validation = False
     needs_targets = False
-    is_submodular = True
+    monotone_submodular = True  # once every row is credited its least gain
 
     limit: int
     chosen: Rows
@@ -89,17 +89,19 @@ class LogDet(Part):
         """What any row adds at least, copies of chosen ones included."""
         return float(np.log(self.regularization))
 
-    def look(self, candidates: Any, y: np.ndarray | None = None) -> "LogDetBlock":
-        return LogDetBlock(self, candidates)
+    def look(self, candidates: Any, y: np.ndarray | None = None, among: np.ndarray | None = None) -> "LogDetBlock":
+        """`among`: kernel values among the candidates, if they are known already."""
+        return LogDetBlock(self, candidates, among)
 
 
 class LogDetBlock:
     """Candidates with their kernel values against the chosen rows, kept up to date as the set changes."""
 
-    def __init__(self, objective: LogDet, candidates: Any):
+    def __init__(self, objective: LogDet, candidates: Any, among: np.ndarray | None):
         kernel: Kernel = objective.kernel
         self.objective = objective
         self.candidates = candidates
+        self._among = among
         self._own = kernel.diagonal(candidates) + objective.regularization
         self._floor = max(SMALLEST_LEFT * float(self._own.max()), np.finfo(float).tiny)
         n, shape = objective.n_chosen, (len(self._own), objective.limit)
@@ -108,7 +110,6 @@ class LogDetBlock:
             self.K[:, :n] = kernel(candidates, objective.chosen.values)
             np.matmul(self.K[:, :n], objective.inverse.inverse, out=self.U[:, :n])
         jit.left_variances(self.K, self.U, n, self._own, self.v)
-        self._cross: np.ndarray | None = None
 
     def gains(self) -> np.ndarray:
         return np.log(np.maximum(self.v, self._floor))
@@ -130,10 +131,11 @@ class LogDetBlock:
         i, slot, _ = jit.first_swap(self.U, self.v, self._p(), self._floor, start, np.exp(min_gain))
         return None if i < 0 else (i, slot)
 
-    def add(self, i: int) -> int:
+    def add(self, i: int, start: int = 0) -> int:
+        """Candidate i joins; returns its slot. Candidates before `start <= i` will not be asked about any more."""
         F, slot = self.objective, self.objective.n_chosen
         F.inverse.append(self.K[i, :slot], self._own[i])
-        self._fill(i, slot, 0)
+        self._fill(i, slot, start)
         return slot
 
     def swap(self, i: int, slot: int, start: int = 0) -> None:
@@ -144,11 +146,11 @@ class LogDetBlock:
         self._fill(i, slot, start)
 
     def _fill(self, i: int, slot: int, start: int) -> None:
-        F = self.objective
-        F.chosen.put(np.array([slot]), take(self.candidates, slice(i, i + 1)))
-        if self._cross is None:
-            self._cross = F.kernel(self.candidates, self.candidates)
-        jit.fill_slot(self.K, self.U, F.n_chosen, self.v, self._cross, i, slot, self._floor, start)
+        F, row = self.objective, take(self.candidates, slice(i, i + 1))
+        F.chosen.put(np.array([slot]), row)
+        others = slice(start, None)
+        similar = F.kernel(row, take(self.candidates, others))[0] if self._among is None else self._among[i, others]
+        jit.fill_slot(self.K, self.U, F.n_chosen, self.v, similar, i, slot, self._floor, start)
 
     def _p(self) -> np.ndarray:
         return np.ascontiguousarray(np.diagonal(self.objective.inverse.inverse))

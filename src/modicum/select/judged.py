@@ -1,0 +1,64 @@
+"""Selectors of any objective: what is judged on other rows keeps a validation sample of the stream.
+
+gomes2010, section 4 (limited access to the stream): variance reduction and prediction error are means over all
+rows, and a uniform sample of them takes their place.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.reservoir import BottomK
+from modicum.rows import n_rows, take
+from modicum.select.objectives.named import as_objective
+from modicum.select.selector import HISTORY_BYTES, Selector
+
+
+class JudgedSelector(Selector):
+    """Base of selectors with an `objective`, and the size of a `validation` sample, among their parameters."""
+
+    _sample: BottomK | None
+
+    def _objective(self) -> Any:
+        return as_objective(self.objective)
+
+    def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if y is None and self._objective().needs_targets:
+            raise DataError(f"{type(self).__name__}: the objective {self._objective()!r} needs targets: give y.")
+        super()._learn(X, y, weight, row_ids)
+
+    def _start(self, X: Any) -> None:
+        super()._start(X)
+        self._sample = BottomK(self.validation) if self._F.needs_validation else None
+
+    def _empty(self, X: Any) -> Any:
+        return self._objective().fitted(X).started(X, self._limit, self.validation)
+
+    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if self._sample is not None:
+            slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
+            self._put_judges(slots, take(X, chosen), None if y is None else y[chosen])
+        self._stand(X, y, row_ids)
+
+    def _put_judges(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
+        assert self._sample is not None
+        for F in self._sets():
+            F.put_rows(slots, X, self._sample.shares(), y)
+
+    def _absorb(self, other: "JudgedSelector") -> None:
+        if self._sample is not None and other._sample is not None:
+            slots, chosen = self._sample.merge(other._sample)
+            judges = other._sets()[0]
+            targets = None if judges.row_targets is None else judges.row_targets[chosen]
+            self._put_judges(slots, take(judges.rows.values, chosen), targets)
+        super()._absorb(other)
+
+    def _n_retained(self) -> int:
+        return super()._n_retained() + (len(self._sample) if self._waiting is None and self._sample is not None else 0)
+
+    def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
+        objective = self._objective()
+        n_validation = self.validation if objective.needs_validation else 0
+        judges = n_validation * 32  # key, weight, id and share
+        return objective.set_bytes(n_chosen, n_validation, row_bytes) + judges + 16 * n_chosen + HISTORY_BYTES + 4096

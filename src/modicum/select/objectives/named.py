@@ -1,0 +1,18 @@
+"""Objectives of selectors by name: "logdet" (gomes2010, F_H), "variance" (F_V) and "error" (its GP experiments)."""
+
+from typing import Any
+
+from modicum.params import Where
+from modicum.select.objectives.logdet import LogDet
+
+NAMED: dict[str, type] = {"logdet": LogDet}
+
+OBJECTIVE = Where(
+    lambda value: isinstance(value, tuple(NAMED.values())) or (isinstance(value, str) and value in NAMED),
+    '"logdet", "variance", "error" or such an objective with its parameters',
+)
+
+
+def as_objective(spec: Any) -> Any:
+    """A name or an objective."""
+    return NAMED[spec]() if isinstance(spec, str) else spec

@@ -1,0 +1,178 @@
+"""What the sieve algorithms share: sets that only grow, each taking the rows that gain enough for its level.
+
+badanidiyuru2014, kazemi2019, buschjager2021. Values here are those of the objective with every row's least gain taken
+off, so that they start from zero and never fall.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.params import BUDGET, RANDOM_STATE, Int, Number
+from modicum.reservoir import place
+from modicum.rows import n_rows, take
+from modicum.select.judged import JudgedSelector
+from modicum.select.objectives.named import OBJECTIVE
+from modicum.state import Part
+
+BLOCK = 512  # candidates scored together
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A part of the best possible value that a sieve algorithm reaches, with the numbers filled in."""
+
+    value: float
+    ratio: float
+    probability: float
+    paper: str
+
+    @property
+    def optimum_at_most(self) -> float:
+        """The most that any set of so many rows can reach."""
+        return self.value / self.ratio
+
+    def __str__(self) -> str:
+        certainty = "" if self.probability == 1.0 else f" with probability {self.probability:.3g}"
+        return (
+            f"The value is at least {self.ratio:.3g} of the best possible{certainty} ({self.paper}). It is "
+            f"{self.value:.4g}, so the best possible is at most {self.optimum_at_most:.4g}."
+        )
+
+
+class Sieve(Part):
+    """A growing set, what it asks of the next row, and who is in it."""
+
+    def __init__(self, F: Any, level: float, targets: np.ndarray | None):
+        self.F = F
+        self.level = level
+        self.ids = np.empty(0, np.int64)
+        self.targets = None if targets is None else targets[:0]
+
+    @property
+    def value(self) -> float:
+        return self.F.value - self.F.n_chosen * self.F.least_gain
+
+    @property
+    def is_full(self) -> bool:
+        return self.F.n_chosen == self.F.limit
+
+    @property
+    def needed(self) -> float:
+        """What a row must gain for the set to reach half its level once it is full (badanidiyuru2014, Algorithm 1)."""
+        return (self.level / 2 - self.value) / max(1, self.F.limit - self.F.n_chosen)
+
+    def sift(self, block: Any, y: np.ndarray | None, row_ids: np.ndarray, needed: Callable[["Sieve"], float]) -> None:
+        """Candidates of a block in their order; those that gain what is needed join."""
+        start = 0
+        while not self.is_full:
+            enough = np.flatnonzero(block.gains()[start:] - self.F.least_gain >= needed(self))
+            if not len(enough):
+                break
+            self.join(block, start + int(enough[0]), y, row_ids)
+            start += int(enough[0]) + 1
+
+    def join(self, block: Any, i: int, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Candidate i of a block joins."""
+        slot = np.array([block.add(i, start=i)])
+        self.ids = place(self.ids, slot, row_ids[i : i + 1])
+        if self.targets is not None and y is not None:
+            self.targets = place(self.targets, slot, y[i : i + 1])
+
+
+class SieveSelector(JudgedSelector):
+    """Base of the sieve algorithms. A subclass writes `_levels` and `_needed`, or `_sift`."""
+
+    _constraints = {
+        "budget": [BUDGET],
+        "objective": [OBJECTIVE],
+        "epsilon": [Number(0.0, 1.0, open_ends=True)],
+        "validation": [Int(1)],
+        "random_state": [RANDOM_STATE],
+    }
+
+    _sieves: list[Sieve]
+
+    def __init__(
+        self,
+        budget: int | str = 200,
+        *,
+        objective: Any = "logdet",
+        epsilon: float = 0.1,
+        validation: int = 500,
+        random_state: Any = None,
+    ):
+        self.budget = budget
+        self.objective = objective
+        self.epsilon = epsilon
+        self.validation = validation
+        self.random_state = random_state
+
+    def _levels(self) -> np.ndarray:
+        """Exponents i of the levels (1 + epsilon)^i that are sieved at now."""
+        raise NotImplementedError
+
+    def _needed(self, sieve: Sieve) -> float:
+        """What a row must gain to join."""
+        return sieve.needed
+
+    def _start(self, X: Any) -> None:
+        super()._start(X)  # the empty set stays empty: new sieves are copies of it
+        if not self._F.monotone_submodular:
+            raise ValueError(
+                f"{type(self).__name__}: sieves need an objective that is monotone and submodular, which "
+                f"{self._objective()!r} is not. Take StreamGreedy, or another objective."
+            )
+        self._largest = 0.0  # gain of a single row, the largest so far
+        self._sieves = []
+
+    def _sets(self) -> list[Any]:
+        return [self._F, *(sieve.F for sieve in self._sieves)]
+
+    def _chosen(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        best = self._best()
+        return best.F, best.ids, best.targets
+
+    def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        for start in range(0, n_rows(X), BLOCK):
+            part = slice(start, start + BLOCK)
+            rows, targets, ids = take(X, part), None if y is None else y[part], row_ids[part]
+            alone = self._F.look(rows, targets).gains() - self._F.least_gain
+            self._largest = max(self._largest, float(alone.max()))
+            if self._largest > 0.0:
+                self._sift(rows, targets, ids)
+            best = self._best()
+            self.n_swaps_ = best.F.n_chosen
+            self._history.record(self.n_seen_ + start + n_rows(rows), best.F.value, self.n_swaps_)
+
+    def _sift(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        levels = (1 + self.epsilon) ** self._levels().astype(float)
+        present = {sieve.level: sieve for sieve in self._sieves}
+        self._sieves = [present.get(level) or self._new_sieve(level, y) for level in levels]
+        hungry = [sieve for sieve in self._sieves if not sieve.is_full]
+        among = self._F.kernel(X, X) if hungry else None  # once for all sets
+        for sieve in hungry:
+            sieve.sift(sieve.F.look(X, y, among), y, row_ids, self._needed)
+
+    def _new_sieve(self, level: float, y: np.ndarray | None) -> Sieve:
+        return Sieve(copy.deepcopy(self._F), float(level), y)
+
+    def _best(self) -> Sieve:
+        nothing = Sieve(self._F, 0.0, self._targets)
+        return max(self._sieves, key=lambda sieve: sieve.value, default=nothing)
+
+    def _most_sieves(self, n_chosen: int) -> int:
+        """Levels from the largest single gain to twice as many times it as rows can be chosen."""
+        return int(np.log(2 * max(1, n_chosen)) / np.log1p(self.epsilon)) + 2
+
+    def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
+        return (self._most_sieves(n_chosen) + 1) * super()._bytes_for(n_chosen, row_bytes)
+
+    @property
+    def n_sieves_(self) -> int:
+        """Sets held now."""
+        self._check_fitted()
+        return len(self._sieves) if self._waiting is None else 0
