@@ -86,6 +86,7 @@ class Learner(BaseEstimator):
             X, weight, ids = take(X, present), weight[present], ids[present]
             y = None if y is None else y[present]
         if n_rows(X):
+            self.__dict__.pop("_derived", None)
             self._learn_or_undo(X, y, weight, ids)
             self.n_seen_ += n_rows(X)
             self._position += len(given)
@@ -145,6 +146,7 @@ class Learner(BaseEstimator):
             )
         if self._kind != other._kind:
             raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
+        self.__dict__.pop("_derived", None)
         self._merge(other)
         self.n_seen_ += other.n_seen_
         self._position += other._position
@@ -168,7 +170,7 @@ class Learner(BaseEstimator):
         """What is worth doing once all rows have been seen."""
 
     def _forget(self) -> None:
-        for name in [*self._state(), "_source"]:
+        for name in [*self._state(), "_source", "_derived"]:
             self.__dict__.pop(name, None)
 
     # ---- asking ----------------------------------------------------------------------------------
@@ -185,6 +187,13 @@ class Learner(BaseEstimator):
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         return getattr(self, "_column_names", None) if names is None else list(names)
+
+    def _derive(self, make: Callable[[], Any]) -> Any:
+        """What `make` makes of the state, kept until more is learned and not saved: weights of a solved model, say."""
+        self._check_fitted()
+        if not hasattr(self, "_derived"):
+            self._derived = make()
+        return self._derived
 
     # ---- what is held ----------------------------------------------------------------------------
 
@@ -225,7 +234,7 @@ class Learner(BaseEstimator):
         return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._state()}
 
     def _state(self) -> dict[str, Any]:
-        skip = {*self.get_params(deep=False), "_source"}
+        skip = {*self.get_params(deep=False), "_source", "_derived"}
         return {name: value for name, value in vars(self).items() if name not in skip and not _FOREIGN.match(name)}
 
     def _restored(self) -> None:
@@ -401,28 +410,42 @@ def load(path: str | os.PathLike[str], **given: Any) -> Learner:
 
 def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
     """A learner from the content of a state file."""
-    import modicum
-
-    modicum.load_all_learners()
     try:
-        cls = Learner._registry.get(content["class"])
         params = content["params"] | given
-        if cls is None:
-            raise StateError(f"{source} holds a {content['class']!r}, which this version of modicum does not know.")
         for name, value in params.items():
-            if isinstance(value, state.Missing):
+            for missing in _missing(value):
                 raise StateError(
-                    f"{source} was made with the function {value.name!r} as {name}, which a file can't hold. "
-                    f"Give it again: load(path, {name}={value.name})"
+                    f"{source} was made with the function {missing.name!r} as {name}, which a file can't hold. "
+                    f"Give it again: load(path, {name}={missing.name})"
                 )
-        learner = cls(**params)
-        learner.__dict__.update(content["state"])
+        learner = restore({**content, "params": params}, source)
         learner._restored()
     except StateError:
         raise
     except state.NONSENSE as error:
         raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
     return learner
+
+
+def restore(content: dict[str, Any], source: str = "the file") -> Learner:
+    """A learner as a file holds it; functions among its parameters may be missing."""
+    import modicum
+
+    modicum.load_all_learners()
+    cls = Learner._registry.get(content["class"])
+    if cls is None:
+        raise StateError(f"{source} holds a {content['class']!r}, which this version of modicum does not know.")
+    learner = cls(**content["params"])
+    learner.__dict__.update(content["state"])
+    return learner
+
+
+def _missing(value: Any) -> list[state.Missing]:
+    """Functions that a parameter, or one of a learner among the parameters, can't do without."""
+    if isinstance(value, state.Missing):
+        return [value]
+    inner = value.get_params(deep=False) if isinstance(value, Learner) else {}
+    return [missing for part in inner.values() for missing in _missing(part)]
 
 
 def _fits_one_chunk(X: Any) -> bool:

@@ -60,6 +60,8 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
         return {"$": "generator", "state": generator_state(value)}
     if isinstance(value, Part):
         return {"$": "part", "class": type(value).__name__, "fields": _pack_dict(value._fields(), arrays, path)}
+    if hasattr(value, "_content"):  # a learner within a learner
+        return {"$": "learner", "content": _pack_dict(value._content(), arrays, path)}
     if isinstance(value, dict):
         return {"$": "dict", "items": _pack_dict(value, arrays, path)}
     if isinstance(value, list | tuple):
@@ -114,6 +116,12 @@ def _unpack_part(value: dict[str, Any], arrays: Arrays) -> Part:
     return part
 
 
+def _unpack_learner(value: dict[str, Any], arrays: Arrays) -> Any:
+    from modicum.base import restore
+
+    return restore({key: unpack(item, arrays) for key, item in value["content"].items()})
+
+
 def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
     from scipy import sparse
 
@@ -138,6 +146,7 @@ _UNPACK: dict[str, Any] = {
     "list": _unpack_list,
     "generator": lambda value, arrays: restore_generator(value["state"]),
     "part": _unpack_part,
+    "learner": _unpack_learner,
     "dict": lambda value, arrays: {key: unpack(item, arrays) for key, item in value["items"].items()},
     "tuple": lambda value, arrays: tuple(unpack(item, arrays) for item in value["items"]),
     "csr": _unpack_csr,
@@ -159,6 +168,8 @@ def held_bytes(value: Any) -> int:
     if isinstance(value, Part):
         own = getattr(value, "nbytes", None)
         return held_bytes(vars(value)) if own is None else own
+    if hasattr(value, "_content"):
+        return held_bytes(value._state())
     if isinstance(value, dict):
         return sum(held_bytes(item) for item in value.values())
     if isinstance(value, list | tuple):

@@ -1,0 +1,166 @@
+"""Regression on similarities to prototypes that a selector keeps choosing (schlegel2017, sections 2 and 6)."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import clone
+
+from modicum.base import Traits
+from modicum.exceptions import DataError
+from modicum.params import RANDOM_STATE, Int, Number, OneOf, Where
+from modicum.regress.base import Regressor
+from modicum.reservoir import Reservoir
+from modicum.select.block_greedy import BlockGreedy
+from modicum.select.selector import Selector
+
+JITTER = 1e-10  # of the mean of the diagonal: similar prototypes make the equations nearly singular
+
+SELECTOR = Where(lambda value: value is None or isinstance(value, Selector), "None or a selector such as OnlineGreedy(200)")
+
+
+class PrototypeRegressor(Regressor):
+    """Linear regression on a row's similarities to prototypes, usable at any moment of a stream.
+
+    A selector keeps b prototypes S of the rows. Weights w of their similarities are solved for when a prediction is
+    asked for, either from the prototypes' own targets, as in the paper, or from those of a uniform sample R of the
+    stream, which says more about the target for the same prototypes:
+
+        prototypes   (K_SS + eta I) w = y_S
+        sample       (K_SR K_RS + eta K_SS) w = K_SR y_R
+
+    Guarantee: that of the selector, on the prototypes; none on the error.
+    Cost: that of the selector per row; O(b^3 + b^2 |R|) when a prediction is asked for after more rows were learned.
+    Memory: that of the selector and O(|R| d).
+
+    Parameters
+    ----------
+    selector : selector or None, default=None
+        Any of the selectors, such as `OnlineGreedy(200)`. None: `BlockGreedy(200)`.
+    ridge : float, default=1e-3
+        The paper's eta.
+    targets : {"sample", "prototypes"}, default="sample"
+        Whose targets the weights are solved from.
+    sample : int, default=2000
+        Rows of the sample, for `targets="sample"`.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    selector_ : selector
+        The fitted selector: `selector_.prototypes_`, `selector_.value_`, ...
+    coef_ : ndarray of shape (b,)
+        The weights w.
+    intercept_ : float
+        Mean of the targets that were used.
+    history_ : dict of arrays
+        That of the selector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import OnlineGreedy, PrototypeRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(2000, 1))
+    >>> model = PrototypeRegressor(OnlineGreedy(20, threshold=1e-4), random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05)
+    True
+
+    References
+    ----------
+    schlegel2017, sections 2 and 6. smola2000 (weights from more rows than the prototypes). Departure: targets are
+    centered, so that far from all prototypes the prediction is their mean and not zero.
+    """
+
+    traits = Traits(merge="approximate", sparse=True, objects=True)
+    _constraints = {
+        "selector": [SELECTOR],
+        "ridge": [Number(0.0)],
+        "targets": [OneOf("sample", "prototypes")],
+        "sample": [Int(1)],
+        "random_state": [RANDOM_STATE],
+    }
+
+    def __init__(
+        self,
+        selector: Any = None,
+        *,
+        ridge: float = 1e-3,
+        targets: str = "sample",
+        sample: int = 2000,
+        random_state: Any = None,
+    ):
+        self.selector = selector
+        self.ridge = ridge
+        self.targets = targets
+        self.sample = sample
+        self.random_state = random_state
+
+    def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if not hasattr(self, "_selector"):
+            self._selector = clone(self._given_selector())
+            self._sample = Reservoir(self.sample, random_state=self._rng) if self.targets == "sample" else None
+        self._selector.partial_fit(X, y, row_ids=row_ids)
+        if self._sample is not None:
+            self._sample.partial_fit(X, y, row_ids=row_ids)
+
+    def _given_selector(self) -> Selector:
+        return BlockGreedy(200) if self.selector is None else self.selector
+
+    # ---- what was learned ------------------------------------------------------------------------
+
+    @property
+    def selector_(self) -> Selector:
+        self._check_fitted()
+        return self._selector
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self._derive(self._solve)[0]
+
+    @property
+    def intercept_(self) -> float:
+        return self._derive(self._solve)[1]
+
+    @property
+    def history_(self) -> dict[str, np.ndarray]:
+        return self.selector_.history_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted targets."""
+        X = self._check_input(X)
+        return self._selector.transform(X) @ self.coef_ + self.intercept_
+
+    def _solve(self) -> tuple[np.ndarray, float]:
+        """The weights, and the mean of the targets."""
+        S, K = self._selector, self._selector.transform(self._selector.prototypes_).astype(np.float64)
+        if self._sample is None:
+            left, features, y = K, None, np.asarray(S.targets_, np.float64)
+        else:
+            features = S.transform(self._sample.rows_).astype(np.float64)
+            left, y = features.T @ features, np.asarray(self._sample.targets_, np.float64)
+        mean = float(y.mean())
+        right = y - mean if features is None else features.T @ (y - mean)
+        left = left + self.ridge * (np.eye(len(K)) if features is None else K)
+        left[np.diag_indices_from(left)] += JITTER * np.trace(left) / len(left)
+        return cho_solve(cho_factor(left), right), mean
+
+    # ---- contract --------------------------------------------------------------------------------
+
+    def _merge(self, other: "PrototypeRegressor") -> None:
+        self._selector.merge(other._selector)
+        if self._sample is not None and other._sample is not None:
+            self._sample.merge(other._sample)
+
+    def _takes_objects(self, X: Any) -> bool:
+        return self._given_selector()._takes_objects(X)
+
+    def _runs_foreign_code(self) -> bool:
+        return self._given_selector()._runs_foreign_code()
+
+    def _restored(self) -> None:
+        if self._is_fitted():  # functions that a file can't hold are among the parameters
+            self._selector.set_params(**self._given_selector().get_params(deep=False))
+            self._selector._restored()
+
+    def _n_retained(self) -> int:
+        return self._selector.n_retained_ + (0 if self._sample is None else self._sample.n_retained_)

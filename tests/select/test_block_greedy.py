@@ -1,0 +1,126 @@
+"""BlockGreedy against a slow version with the same blocks, and what must always hold for it."""
+
+import numpy as np
+import pytest
+
+from modicum import BlockGreedy, OnlineGreedy
+from modicum.kernels import RBF
+
+
+def slow_log_det(kernel, rows, lam):
+    K = kernel(rows, rows)
+    return np.linalg.slogdet(K + lam * np.eye(len(K)))[1] if len(rows) else 0.0
+
+
+def blocks_of(F):
+    return [F.members[block, :size].copy() for block, size in enumerate(F.sizes)]
+
+
+def slow_step(F, x, lam, room):
+    """Algorithm 3 with its errata, from determinants alone. Returns (gain, slot, block to join) of the best exchange."""
+    rows, blocks = F.chosen.values, blocks_of(F)
+    k = F.kernel(x[None], rows)[0]
+    distances = [
+        np.inf if not len(b) else F.kernel(rows[b], rows[b]).mean() - 2 * k[b].mean() for b in blocks
+    ]  # fmt: skip
+    home = int(np.argmin(distances))
+    mine = blocks[home]
+    before = slow_log_det(F.kernel, rows[mine], lam)
+    options = []
+    for slot in mine:
+        stay = mine[mine != slot]
+        options.append((slow_log_det(F.kernel, np.vstack([rows[stay], x]), lam) - before, int(slot), home))
+    if len(mine) < room:
+        joined = slow_log_det(F.kernel, np.vstack([rows[mine], x]), lam) - before
+        for other, block in enumerate(blocks):
+            if other != home:
+                full = slow_log_det(F.kernel, rows[block], lam)
+                for slot in block:
+                    without = slow_log_det(F.kernel, rows[block[block != slot]], lam)
+                    options.append((joined + without - full, int(slot), home))
+    return max(options)
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.01])
+def test_every_step_is_the_papers(lam):
+    X = np.random.default_rng(0).normal(size=(160, 3))
+    model = BlockGreedy(20, block_size=4, kernel=RBF(1.0), regularization=lam, random_state=0)
+    model.partial_fit(X[:20])
+    changed = 0
+    for x in X[20:]:
+        F = model._F
+        gain, slot, home = slow_step(F, x, lam, F.members.shape[1])
+        pays = gain > model.threshold * abs(F.estimate)
+        estimate, clustered = F.estimate, F.n_new + 1 == 20
+        rows = F.chosen.values.copy()
+        model.partial_fit(x[None])
+        if pays:
+            rows[slot] = x
+            changed += 1
+            if not clustered:
+                assert slot in blocks_of(F)[home]
+                assert np.isclose(F.estimate, estimate + gain, atol=1e-8)
+        np.testing.assert_array_equal(F.chosen.values, rows)
+    assert changed > 20  # a clustering happened on the way
+
+
+def test_book_keeping_stays_true():
+    X = np.random.default_rng(1).normal(size=(1500, 2))
+    model = BlockGreedy(40, block_size=5, kernel=RBF(0.8), threshold=1e-4, random_state=0)
+    for start in range(0, 1500, 100):
+        F = model.partial_fit(X[start : start + 100])._F
+        assert F.sizes.sum() == 40
+        assert np.array_equal(np.sort(np.concatenate(blocks_of(F))), np.arange(40))
+        total = 0.0
+        for block, slots in enumerate(blocks_of(F)):
+            n = len(slots)
+            K = F.kernel(F.chosen.values[slots], F.chosen.values[slots])
+            np.testing.assert_allclose(F.matrices[block, :n, :n], K, atol=1e-9)
+            np.testing.assert_allclose(F.inverses[block, :n, :n], np.linalg.inv(K + np.eye(n)), atol=1e-7)
+            assert np.isclose(F.within[block], K.sum())
+            total += slow_log_det(F.kernel, F.chosen.values[slots], 1.0)
+        assert np.isclose(F.estimate, total, atol=1e-7)
+        assert model.estimate_ >= model.value_ - 1e-9
+    np.testing.assert_array_equal(X[model.indices_], model.prototypes_)
+
+
+def test_one_block_is_online_greedy():
+    X = np.random.default_rng(2).normal(size=(400, 3))
+    params = {"kernel": RBF(1.2), "threshold": 1e-3}
+    block = BlockGreedy(15, block_size=15, random_state=0, **params).fit(X)
+    exact = OnlineGreedy(15, **params).fit(X)
+    assert set(block.indices_) == set(exact.indices_)
+    assert np.isclose(block.estimate_, block.value_)
+    assert block.guarantee().estimate_error < 1e-9
+
+
+def test_larger_blocks_estimate_better():
+    X = np.random.default_rng(3).normal(size=(3000, 3))
+    error = []
+    for size in (2, 8, 60):
+        model = BlockGreedy(60, block_size=size, kernel=RBF(1.5), random_state=0).fit(X)
+        error.append(abs(model.estimate_ - model.value_) / model.value_)
+    assert error[0] > error[1] > error[2]
+
+
+def test_blocks_hold_similar_rows():
+    rng = np.random.default_rng(0)
+    centers = np.array([[0, 0], [20, 0], [0, 20], [20, 20.0]])
+    X = centers[rng.integers(4, size=800)] + rng.normal(size=(800, 2))
+    model = BlockGreedy(24, block_size=6, kernel=RBF(2.0), threshold=1e-4, random_state=0).fit(X)
+    corner = (model.prototypes_ > 10) @ [1, 2]
+    for block in range(4):
+        assert len(set(corner[model.blocks_ == block])) <= 1
+    assert np.isclose(model.estimate_, model.value_, rtol=1e-6)  # far corners have nothing to do with each other
+
+
+def test_equal_rows_do_no_harm():
+    model = BlockGreedy(10, block_size=2, kernel=RBF(1.0), random_state=0).fit(np.zeros((200, 2)))
+    assert np.isfinite(model.value_)
+    model.partial_fit(np.random.default_rng(0).normal(size=(200, 2)))
+    assert len(np.unique(model.prototypes_, axis=0)) == 10
+
+
+def test_memory_is_linear_in_the_number_of_prototypes():
+    small, large = (BlockGreedy(b, block_size=10).plan(5).parts["blocks"] for b in (500, 5000))
+    assert large <= 10.1 * small
