@@ -44,7 +44,7 @@ def slow_step(F, x, lam, room):
 @pytest.mark.parametrize("lam", [1.0, 0.01])
 def test_every_step_is_the_papers(lam):
     X = np.random.default_rng(0).normal(size=(160, 3))
-    model = BlockGreedy(20, block_size=4, kernel=RBF(1.0), regularization=lam, random_state=0)
+    model = BlockGreedy(20, block_size=4, neighbors=0, kernel=RBF(1.0), regularization=lam, random_state=0)
     model.partial_fit(X[:20])
     changed = 0
     for x in X[20:]:
@@ -82,6 +82,35 @@ def test_book_keeping_stays_true():
         assert np.isclose(F.estimate, total, atol=1e-7)
         assert model.estimate_ >= model.value_ - 1e-9
     np.testing.assert_array_equal(X[model.indices_], model.prototypes_)
+
+
+def test_neighbors_tell_what_their_variance_leaves():
+    X = np.random.default_rng(1).normal(size=(900, 3))
+    model = BlockGreedy(30, block_size=3, neighbors=6, kernel=RBF(1.2), threshold=1e-4, random_state=0)
+    for start in range(0, 900, 60):
+        F = model.partial_fit(X[start : start + 60])._F
+        rows = F.chosen.values
+        for j in range(30):
+            near = F.near[j, : F.counts[j]]
+            assert j not in near
+            assert len(set(near)) == len(near) > 2
+            k, K = F.kernel(rows[[j]], rows[near])[0], F.kernel(rows[near], rows[near])
+            left = 2.0 - k @ np.linalg.solve(K + np.eye(len(near)), k)
+            assert np.isclose(F.spare[j], 1 / left, rtol=1e-9)
+    exact = np.linalg.inv(F.kernel(rows, rows) + np.eye(30)).diagonal()
+    place = [list(F.members[b]).index(j) for j, b in enumerate(model.blocks_)]
+    block = F.inverses[model.blocks_, place, place]
+    assert (np.maximum(F.spare, block) <= exact + 1e-9).all()
+    assert np.abs(exact - np.maximum(F.spare, block)).mean() < 0.5 * np.abs(exact - block).mean()
+
+
+def test_neighbors_raise_the_determinant():
+    X = np.random.default_rng(3).normal(size=(4000, 5))
+    params = {"block_size": 4, "kernel": RBF(2.0), "random_state": 0}
+    paper, ours = BlockGreedy(80, neighbors=0, **params).fit(X), BlockGreedy(80, **params).fit(X)
+    exact = OnlineGreedy(80, kernel=RBF(2.0)).fit(X)
+    assert paper.value_ < ours.value_
+    assert ours.value_ > 0.98 * exact.value_
 
 
 def test_one_block_is_online_greedy():

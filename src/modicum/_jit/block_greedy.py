@@ -2,7 +2,8 @@
 
 Names: `members` (blocks x room) slots of the prototypes in each block, `sizes` how many there are, `matrices` and
 `inverses` (blocks x room x room) their kernel matrices and the inverses of the regularized ones, `within` the sum of
-all kernel values inside each block, `lam` the regularization. K and own as in the loops of the log-determinant.
+all kernel values inside each block, `lam` the regularization, `spare` what the determinant is multiplied by when the
+prototype in a slot leaves, as its neighbors tell. K and own as in the loops of the log-determinant.
 """
 
 import numpy as np
@@ -40,18 +41,8 @@ def explain(k, block, members, sizes, inverses, u):
 
 
 @compiled
-def weakest(block, sizes, inverses):
-    """(place, factor) of the prototype whose leaving costs its block least: the determinant times P_aa, the largest."""
-    best, place = 0.0, 0
-    for a in range(sizes[block]):
-        if inverses[block, a, a] > best:
-            best, place = inverses[block, a, a], a
-    return place, best
-
-
-@compiled
 def take_out(block, place, members, sizes, matrices, inverses, within):
-    """The prototype at `place` leaves its block, and the last one there takes its place."""
+    """The prototype at `place` leaves its block, and the last one there takes its place. Returns what log det gains."""
     last = sizes[block] - 1
     M, P = matrices[block], inverses[block]
     shared = 0.0
@@ -68,11 +59,12 @@ def take_out(block, place, members, sizes, matrices, inverses, within):
         matrix[place, place] = matrix[last, last]
     members[block, place] = members[block, last]
     sizes[block] = last
+    return np.log(pivot)
 
 
 @compiled
 def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, within):
-    """A row with kernel values k against all slots joins a block under `slot`."""
+    """A row with kernel values k against all slots joins a block under `slot`. Returns what log det gains."""
     size = sizes[block]
     M, P = matrices[block], inverses[block]
     u = np.empty(size)
@@ -92,39 +84,122 @@ def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, 
 
 
 @compiled
-def best_exchange(k, own, lam, floor, members, sizes, inverses, within):
+def best_exchange(k, own, lam, floor, members, sizes, inverses, within, spare):
     """(factor, block to join, block to leave, place) of a candidate's best exchange.
 
-    Either the best swap within its nearest block, or joining that block while the weakest of another one leaves.
+    Either the best swap within its nearest block, or joining that block while the least useful of another one leaves.
+    Leaving multiplies the determinant by 1 / (the variance that the others leave), so the larger of what the block
+    and the neighbors tell is nearer to the truth.
     """
     block = nearest_block(k, members, sizes, within)
     u = np.empty(sizes[block])
     left = max(own + lam - explain(k, block, members, sizes, inverses, u), floor)
     factor, leaves, place = 0.0, block, 0
-    for a in range(sizes[block]):
-        f = inverses[block, a, a] * left + u[a] * u[a]
-        if f > factor:
-            factor, place = f, a
-    if sizes[block] < members.shape[1]:
-        for other in range(sizes.shape[0]):
-            if other != block:
-                a, f = weakest(other, sizes, inverses)
-                if f * left > factor:
-                    factor, leaves, place = f * left, other, a
+    for other in range(sizes.shape[0]):
+        if other != block and sizes[block] == members.shape[1]:
+            continue  # no room to join
+        for a in range(sizes[other]):
+            p = inverses[other, a, a]
+            f = left + u[a] * u[a] / p if other == block else left
+            f *= max(p, spare[members[other, a]])
+            if f > factor:
+                factor, leaves, place = f, other, a
     return factor, block, leaves, place
 
 
 @compiled
-def first_exchange(K, own, lam, floor, start, least, members, sizes, inverses, within):
+def first_exchange(K, own, lam, floor, start, least, members, sizes, inverses, within, spare):
     """The first candidate from `start` on whose best exchange multiplies the determinant by more than `least`.
 
-    Returns (candidate, factor, block to join, block to leave, place); candidate -1 if there is none.
+    Returns (candidate, block to join, block to leave, place); candidate -1 if there is none.
     """
     for i in range(start, K.shape[0]):
-        factor, block, leaves, place = best_exchange(K[i], own[i], lam, floor, members, sizes, inverses, within)
+        factor, block, leaves, place = best_exchange(K[i], own[i], lam, floor, members, sizes, inverses, within, spare)
         if factor > least:
-            return i, factor, block, leaves, place
-    return -1, 0.0, 0, 0, 0
+            return i, block, leaves, place
+    return -1, 0, 0, 0
+
+
+@compiled
+def spare_among(j, own, lam, floor, counts, similar, among, spare):
+    """Judge the prototype in slot j by its neighbors: 1 / (the variance that they leave of it).
+
+    `similar` (slots x neighbors) has kernel values with the neighbors, `among` (slots x neighbors x neighbors) theirs
+    with each other.
+    """
+    n = counts[j]
+    L, w = np.empty((n, n)), np.empty(n)
+    left = own[j] + lam
+    for a in range(n):  # L L' = among + lam I, L w = similar
+        w[a] = similar[j, a]
+        for c in range(a + 1):
+            L[a, c] = among[j, a, c]
+            for e in range(c):
+                L[a, c] -= L[a, e] * L[c, e]
+            if c < a:
+                L[a, c] /= L[c, c]
+                w[a] -= L[a, c] * w[c]
+        L[a, a] = np.sqrt(max(L[a, a] + lam, floor))
+        w[a] /= L[a, a]
+        left -= w[a] * w[a]
+    spare[j] = 1.0 / max(left, floor)
+
+
+@compiled
+def least_similar(j, counts, similar):
+    """Where the neighbor stands that has least to do with the prototype in slot j."""
+    least = 0
+    for a in range(1, counts[j]):
+        if abs(similar[j, a]) < abs(similar[j, least]):
+            least = a
+    return least
+
+
+@compiled
+def set_neighbor(j, place, slot, k, near, similar, among, counts):
+    """The row in `slot`, k being its kernel values with all slots, becomes the neighbor of j at a place."""
+    counts[j] = max(counts[j], place + 1)
+    near[j, place] = slot
+    similar[j, place] = k[j]
+    for a in range(counts[j]):
+        among[j, place, a] = among[j, a, place] = k[near[j, a]]
+    among[j, place, place] = k[slot]
+
+
+@compiled
+def drop_neighbor(j, place, near, similar, among, counts):
+    """Slot j loses a neighbor; the last one takes its place."""
+    last = counts[j] - 1
+    near[j, place] = near[j, last]
+    similar[j, place] = similar[j, last]
+    for a in range(last):
+        among[j, place, a] = among[j, a, place] = among[j, last, a]
+    among[j, place, place] = among[j, last, last]
+    counts[j] = last
+
+
+@compiled
+def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare):
+    """Another row has come into `slot`, k being its kernel values with all slots (k[slot] with itself).
+
+    Prototypes lose the old one as a neighbor, and take the new one if they have room or a neighbor less similar.
+    """
+    room = near.shape[1]
+    for j in range(near.shape[0]):
+        if j == slot:
+            continue
+        changed = False
+        for a in range(counts[j]):
+            if near[j, a] == slot:
+                drop_neighbor(j, a, near, similar, among, counts)
+                changed = True
+                break
+        place = counts[j] if counts[j] < room else least_similar(j, counts, similar)
+        if counts[j] < room or abs(k[j]) > abs(similar[j, place]):
+            set_neighbor(j, place, slot, k, near, similar, among, counts)
+            changed = True
+        if changed:
+            spare_among(j, own, lam, floor, counts, similar, among, spare)
 
 
 @compiled

@@ -21,14 +21,16 @@ class Blocks(Part):
     """Prototypes in blocks that are taken to have nothing to do with each other.
 
     The kernel matrix is treated as block-diagonal, so its determinant is the product of the blocks'. Each block
-    has the inverse of its regularized kernel matrix. `estimate` is the log-determinant so obtained, never below the
-    true one (Fischer's inequality).
+    has the inverse of its regularized kernel matrix. `estimate` is the log-determinant so obtained.
+
+    How useful a prototype is, which decides who leaves, is judged by the others of its block and by its `neighbors`, the
+    most similar prototypes wherever they are: their blocks alone make prototypes look more useful than they are.
     """
 
-    def __init__(self, kernel: Kernel, regularization: float, like: Any, limit: int, block_size: int):
-        n_blocks, room = max(1, limit // block_size), min(limit, ROOM * block_size)
+    def __init__(self, kernel: Kernel, lam: float, like: Any, limit: int, block_size: int, neighbors: int):
+        n_blocks, room, m = max(1, limit // block_size), min(limit, ROOM * block_size), min(neighbors, limit - 1)
         self.kernel = kernel
-        self.regularization = regularization
+        self.lam = lam
         self.chosen = Rows.like(like, limit)
         self.estimate = 0.0
         self.n_new = 0  # prototypes since the last clustering
@@ -37,6 +39,12 @@ class Blocks(Part):
         self.matrices = np.zeros((n_blocks, room, room))
         self.inverses = np.zeros((n_blocks, room, room))
         self.within = np.zeros(n_blocks)
+        self.own = np.zeros(limit)
+        self.spare = np.zeros(limit)
+        self.near = np.zeros((limit, m), np.int64)
+        self.similar = np.zeros((limit, m))
+        self.among = np.zeros((limit, m, m))
+        self.counts = np.zeros(limit, np.int64)
 
     @property
     def n_chosen(self) -> int:
@@ -46,11 +54,18 @@ class Blocks(Part):
     def value(self) -> float:
         """The true log-determinant, computed now."""
         K = self.kernel(self.chosen.values, self.chosen.values)
-        return float(np.linalg.slogdet(K + self.regularization * np.eye(len(K)))[1])
+        return float(np.linalg.slogdet(K + self.lam * np.eye(len(K)))[1])
 
     @property
     def least_gain(self) -> float:
-        return float(np.log(self.regularization))
+        return float(np.log(self.lam))
+
+    def block_of_slots(self) -> np.ndarray:
+        """The block of each prototype."""
+        block_of = np.zeros(self.n_chosen, np.int64)
+        for block, size in enumerate(self.sizes):
+            block_of[self.members[block, :size]] = block
+        return block_of
 
     def fill(self, X: Any, rng: np.random.Generator) -> None:
         """The first rows, all of them."""
@@ -61,42 +76,52 @@ class Blocks(Part):
     def offer(self, X: Any, threshold: float, relative: bool) -> list[tuple[int, int]]:
         """Let candidates, in their order, take the places of prototypes; returns (candidate, slot) pairs."""
         K, own = self.kernel(X, self.chosen.values), self.kernel.diagonal(X)
-        floor = SMALLEST_LEFT * float(own.max() + self.regularization)
+        floor = SMALLEST_LEFT * float(own.max() + self.lam)
+        blocks = (self.members, self.sizes, self.inverses, self.within, self.spare)
         changes: list[tuple[int, int]] = []
         at = 0
         while at < len(K):
             least = np.exp(threshold * (abs(self.estimate) if relative else 1.0))
-            blocks = (self.members, self.sizes, self.inverses, self.within)
-            i, factor, block, leaves, place = jit.first_exchange(
-                K, own, self.regularization, floor, at, least, *blocks
-            )
+            i, block, leaves, place = jit.first_exchange(K, own, self.lam, floor, at, least, *blocks)
             if i < 0:
                 break
             slot = int(self.members[leaves, place])
-            self._exchange(block, leaves, place, K[i], own[i], floor)
-            self.estimate += float(np.log(factor))
             row, at = take(X, slice(i, i + 1)), i + 1
             self.chosen.put(np.array([slot]), row)
-            K[at:, slot] = self.kernel(row, take(X, slice(at, None)))[0]
+            self._exchange(block, leaves, place, K[i], own[i], floor)
             changes.append((i, slot))
-            self.n_new += 1
             if self.n_new == self.n_chosen:
                 self._cluster_again()
+            K[at:, slot] = self.kernel(row, take(X, slice(at, None)))[0]
         return changes
 
     def _exchange(self, block: int, leaves: int, place: int, k: np.ndarray, own: float, floor: float) -> None:
         """The prototype at a place of block `leaves` goes; a row with kernel values k joins `block` under its slot."""
         slot = self.members[leaves, place]
         blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)
-        jit.take_out(leaves, place, *blocks)
-        jit.put_in(block, slot, k, own, self.regularization, floor, *blocks)
+        self.estimate += jit.take_out(leaves, place, *blocks)
+        self.estimate += jit.put_in(block, slot, k, own, self.lam, floor, *blocks)
+        self.own[slot] = k[slot] = own
+        self.n_new += 1
+        if self.near.shape[1]:
+            neighbors = (self.near, self.similar, self.among, self.counts)
+            jit.meet_newcomer(slot, k, self.own, self.lam, floor, *neighbors, self.spare)
+            self._find_neighbors(slot, k, floor)
+
+    def _find_neighbors(self, slot: int, k: np.ndarray, floor: float) -> None:
+        """The prototypes most similar to the one in `slot`, k being its kernel values with all of them."""
+        others = np.abs(k)
+        others[slot] = -1.0
+        m = self.near.shape[1]
+        near = np.sort(np.argpartition(-others, m - 1)[:m])
+        rows = take(self.chosen.values, near)
+        self.near[slot], self.similar[slot], self.counts[slot] = near, k[near], m
+        self.among[slot] = self.kernel(rows, rows)
+        jit.spare_among(slot, self.own, self.lam, floor, self.counts, self.similar, self.among, self.spare)
 
     def _cluster_again(self) -> None:
         K = self.kernel(self.chosen.values, self.chosen.values)
-        block_of = np.empty(len(K), np.int64)
-        for block, size in enumerate(self.sizes):
-            block_of[self.members[block, :size]] = block
-        self._rebuild(K, self._cluster(K, _means_of(block_of, len(self.sizes))))
+        self._rebuild(K, self._cluster(K, _means_of(self.block_of_slots(), len(self.sizes))))
 
     def _cluster(self, K: np.ndarray, means: np.ndarray) -> np.ndarray:
         """k-means in the kernel's feature space; `means` (rows x blocks) holds each row's part of each mean."""
@@ -115,11 +140,15 @@ class Blocks(Part):
 
     def _rebuild(self, K: np.ndarray, block_of: np.ndarray) -> None:
         """Every block anew from the kernel matrix of the prototypes."""
-        floor = SMALLEST_LEFT * float(np.diagonal(K).max() + self.regularization)
+        floor = SMALLEST_LEFT * float(np.diagonal(K).max() + self.lam)
+        self.own[:] = np.diagonal(K)
         self.sizes[:], self.within[:], self.estimate, self.n_new = 0, 0.0, 0.0, 0
         blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)
         for slot, block in enumerate(block_of):
-            self.estimate += jit.put_in(block, slot, K[slot], K[slot, slot], self.regularization, floor, *blocks)
+            self.estimate += jit.put_in(block, slot, K[slot], K[slot, slot], self.lam, floor, *blocks)
+        if self.near.shape[1]:
+            for slot in range(len(K)):
+                self._find_neighbors(slot, K[slot], floor)
 
 
 def _means_of(block_of: np.ndarray, n_blocks: int) -> np.ndarray:
@@ -160,6 +189,9 @@ class BlockGreedy(OnlineGreedy):
         Prototypes to keep, or a size such as "4 MiB" for all that is held.
     block_size : int or None, default=None
         Prototypes per block on average; larger blocks estimate better. None: the root of their number.
+    neighbors : int, default=10
+        How useful a prototype is, is judged by so many of its most similar ones beside those of its block. 0: by its
+        block alone, as in the paper; that overrates prototypes, and the determinant stays lower.
     kernel : str, Kernel or callable, default="rbf"
         "rbf" takes the median distance of the first rows as its width; `modicum.kernels.RBF(0.5)` has its own.
     regularization : float, default=1.0
@@ -207,13 +239,14 @@ class BlockGreedy(OnlineGreedy):
     will do, and may hold at most four times their usual size.
     """
 
-    _constraints = {**OnlineGreedy._constraints, "block_size": [NULL, Int(1)]}
+    _constraints = {**OnlineGreedy._constraints, "block_size": [NULL, Int(1)], "neighbors": [Int(0)]}
 
     def __init__(
         self,
         budget: int | str = 200,
         *,
         block_size: int | None = None,
+        neighbors: int = 10,
         kernel: Any = "rbf",
         regularization: float = 1.0,
         threshold: float = 1e-3,
@@ -229,10 +262,12 @@ class BlockGreedy(OnlineGreedy):
             random_state=random_state,
         )
         self.block_size = block_size
+        self.neighbors = neighbors
 
     def _start(self, X: Any) -> None:
         super()._start(X)
-        self._F = Blocks(self._F.kernel, self.regularization, X, self._limit, self._size_of_blocks(self._limit))
+        r = self._size_of_blocks(self._limit)
+        self._F = Blocks(self._F.kernel, self.regularization, X, self._limit, r, self.neighbors)
 
     def _join(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         self._F.fill(X, self._rng)
@@ -260,11 +295,7 @@ class BlockGreedy(OnlineGreedy):
     @property
     def blocks_(self) -> np.ndarray:
         self._check_fitted()
-        block_of = np.zeros(self._n_retained(), np.int64)
-        if self._waiting is None:
-            for block, size in enumerate(self._F.sizes):
-                block_of[self._F.members[block, :size]] = block
-        return block_of
+        return self._F.block_of_slots() if self._waiting is None else np.zeros(self._n_retained(), np.int64)
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
@@ -283,7 +314,8 @@ class BlockGreedy(OnlineGreedy):
     def _block_bytes(self, n_chosen: int) -> int:
         r = self._size_of_blocks(max(1, n_chosen))
         room = min(n_chosen, ROOM * r)
-        return max(1, n_chosen // r) * (16 * room * room + 8 * room + 16)
+        m = min(self.neighbors, max(0, n_chosen - 1))
+        return max(1, n_chosen // r) * (16 * room * room + 8 * room + 16) + n_chosen * (8 * m * m + 16 * m + 24)
 
     def _estimate_error(self) -> float:
         return abs(self.estimate_ - self.value_)
