@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from modicum.checks import check_learner
     from modicum.cluster.exemplars import ExemplarClustering
     from modicum.cluster.online_kmeans import OnlineKMeans
+    from modicum.regress.prototypes import PrototypeRegressor
     from modicum.reservoir import Reservoir
     from modicum.select.block_greedy import BlockGreedy
     from modicum.select.online_greedy import OnlineGreedy
@@ -29,6 +30,7 @@ _HOMES = {
     "Learner": "base",
     "OnlineGreedy": "select.online_greedy",
     "OnlineKMeans": "cluster.online_kmeans",
+    "PrototypeRegressor": "regress.prototypes",
     "Reservoir": "reservoir",
     "SieveStreaming": "select.sieve_streaming",
     "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
@@ -44,6 +46,7 @@ LEARNERS = (
     "ExemplarClustering",
     "OnlineGreedy",
     "OnlineKMeans",
+    "PrototypeRegressor",
     "Reservoir",
     "SieveStreaming",
     "SieveStreamingPlusPlus",
@@ -57,6 +60,7 @@ __all__ = [
     "Learner",
     "OnlineGreedy",
     "OnlineKMeans",
+    "PrototypeRegressor",
     "Reservoir",
     "SieveStreaming",
     "SieveStreamingPlusPlus",

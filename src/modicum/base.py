@@ -51,6 +51,7 @@ class Learner(BaseEstimator):
     _rng: np.random.Generator
     _dtype: str
     _source: weakref.ref[Any] | None
+    _derived: dict[str, Any]  # what is computed from the state when asked for
     _kind: str
     _position: int  # rows given, those of weight 0 included
     n_seen_: int
@@ -86,8 +87,8 @@ class Learner(BaseEstimator):
             X, weight, ids = take(X, present), weight[present], ids[present]
             y = None if y is None else y[present]
         if n_rows(X):
-            self.__dict__.pop("_derived", None)
             self._learn_or_undo(X, y, weight, ids)
+            self._derived = {}
             self.n_seen_ += n_rows(X)
             self._position += len(given)
         return self
@@ -146,8 +147,8 @@ class Learner(BaseEstimator):
             )
         if self._kind != other._kind:
             raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
-        self.__dict__.pop("_derived", None)
         self._merge(other)
+        self._derived = {}
         self.n_seen_ += other.n_seen_
         self._position += other._position
         return self
@@ -191,9 +192,10 @@ class Learner(BaseEstimator):
     def _derive(self, make: Callable[[], Any]) -> Any:
         """What `make` makes of the state, kept until more is learned and not saved: weights of a solved model, say."""
         self._check_fitted()
-        if not hasattr(self, "_derived"):
-            self._derived = make()
-        return self._derived
+        known = self.__dict__.setdefault("_derived", {})
+        if make.__name__ not in known:
+            known[make.__name__] = make()
+        return known[make.__name__]
 
     # ---- what is held ----------------------------------------------------------------------------
 

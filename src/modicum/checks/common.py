@@ -63,12 +63,9 @@ def outputs(model: Learner, X: np.ndarray) -> dict[str, Any]:
 
 
 def public_values(model: Learner) -> list[str]:
-    """Names of learned values: they end in an underscore."""
-    return [
-        name
-        for name in dir(model)
-        if name.endswith("_") and not name.startswith("_") and name != "labels_" and hasattr(model, name)
-    ]
+    """Names of learned values: they end in an underscore. A learner within is judged by what the whole answers."""
+    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_") and name != "labels_"]
+    return [name for name in names if hasattr(model, name) and not isinstance(getattr(model, name), Learner)]
 
 
 def assert_same(left: Any, right: Any, what: str) -> None:

@@ -1,5 +1,38 @@
 """Kernels and dissimilarities, named or any callable, computed chunk against chunk."""
 
 from modicum.kernels.dissimilarity import Dissimilarity, as_dissimilarity
+from modicum.kernels.distances import median_width
+from modicum.kernels.dot import Linear, Polynomial
+from modicum.kernels.function import FunctionKernel
+from modicum.kernels.hamming import Hamming
+from modicum.kernels.kernel import Kernel, Product, Scaled, Sum
+from modicum.kernels.laplacian import Laplacian
+from modicum.kernels.matern import Matern32, Matern52
+from modicum.kernels.named import KERNEL, as_kernel
+from modicum.kernels.normalized import Normalized
+from modicum.kernels.precomputed import Precomputed
+from modicum.kernels.rbf import RBF
+from modicum.kernels.weisfeiler_lehman import WeisfeilerLehman
 
-__all__ = ["Dissimilarity", "as_dissimilarity"]
+__all__ = [
+    "KERNEL",
+    "RBF",
+    "Dissimilarity",
+    "FunctionKernel",
+    "Hamming",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern32",
+    "Matern52",
+    "Normalized",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "Scaled",
+    "Sum",
+    "WeisfeilerLehman",
+    "as_dissimilarity",
+    "as_kernel",
+    "median_width",
+]

@@ -7,7 +7,6 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from modicum.base import Traits
-from modicum.exceptions import DataError
 from modicum.params import RANDOM_STATE, Int, Number, OneOf, Where
 from modicum.regress.base import Regressor
 from modicum.reservoir import Reservoir
@@ -16,7 +15,9 @@ from modicum.select.selector import Selector
 
 JITTER = 1e-10  # of the mean of the diagonal: similar prototypes make the equations nearly singular
 
-SELECTOR = Where(lambda value: value is None or isinstance(value, Selector), "None or a selector such as OnlineGreedy(200)")
+SELECTOR = Where(
+    lambda value: value is None or isinstance(value, Selector), "None or a selector such as OnlineGreedy(200)"
+)
 
 
 class PrototypeRegressor(Regressor):
@@ -40,7 +41,7 @@ class PrototypeRegressor(Regressor):
     ridge : float, default=1e-3
         The paper's eta.
     targets : {"sample", "prototypes"}, default="sample"
-        Whose targets the weights are solved from.
+        Whose targets the weights are solved from. Only "sample" looks at `sample_weight`.
     sample : int, default=2000
         Rows of the sample, for `targets="sample"`.
     random_state : int, Generator or None, default=None
@@ -71,7 +72,7 @@ class PrototypeRegressor(Regressor):
     centered, so that far from all prototypes the prediction is their mean and not zero.
     """
 
-    traits = Traits(merge="approximate", sparse=True, objects=True)
+    traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
         "selector": [SELECTOR],
         "ridge": [Number(0.0)],
@@ -97,11 +98,14 @@ class PrototypeRegressor(Regressor):
 
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_selector"):
+            seed, other_seed = (int(number) for number in self._rng.integers(2**31, size=2))
             self._selector = clone(self._given_selector())
-            self._sample = Reservoir(self.sample, random_state=self._rng) if self.targets == "sample" else None
+            if self._selector.random_state is None:
+                self._selector.set_params(random_state=seed)
+            self._sample = Reservoir(self.sample, random_state=other_seed) if self.targets == "sample" else None
         self._selector.partial_fit(X, y, row_ids=row_ids)
         if self._sample is not None:
-            self._sample.partial_fit(X, y, row_ids=row_ids)
+            self._sample.partial_fit(X, y, weight, row_ids)
 
     def _given_selector(self) -> Selector:
         return BlockGreedy(200) if self.selector is None else self.selector
@@ -132,15 +136,17 @@ class PrototypeRegressor(Regressor):
 
     def _solve(self) -> tuple[np.ndarray, float]:
         """The weights, and the mean of the targets."""
-        S, K = self._selector, self._selector.transform(self._selector.prototypes_).astype(np.float64)
+        kernel, S = self._selector.kernel_, self._selector.prototypes_
+        K = kernel(S, S)
         if self._sample is None:
-            left, features, y = K, None, np.asarray(S.targets_, np.float64)
+            y = self._selector.targets_
+            mean = float(y.mean())
+            left, right = K + self.ridge * np.eye(len(K)), y - mean
         else:
-            features = S.transform(self._sample.rows_).astype(np.float64)
-            left, y = features.T @ features, np.asarray(self._sample.targets_, np.float64)
-        mean = float(y.mean())
-        right = y - mean if features is None else features.T @ (y - mean)
-        left = left + self.ridge * (np.eye(len(K)) if features is None else K)
+            y, weight = self._sample.targets_, self._sample.weights_ * self._sample.n_retained_
+            mean = float(np.average(y, weights=weight))
+            features = kernel(S, self._sample.rows_)  # (b, |R|)
+            left, right = features * weight @ features.T + self.ridge * K, features @ (weight * (y - mean))
         left[np.diag_indices_from(left)] += JITTER * np.trace(left) / len(left)
         return cho_solve(cho_factor(left), right), mean
 
@@ -159,7 +165,8 @@ class PrototypeRegressor(Regressor):
 
     def _restored(self) -> None:
         if self._is_fitted():  # functions that a file can't hold are among the parameters
-            self._selector.set_params(**self._given_selector().get_params(deep=False))
+            seed = self._selector.random_state
+            self._selector.set_params(**self._given_selector().get_params(deep=False)).set_params(random_state=seed)
             self._selector._restored()
 
     def _n_retained(self) -> int:

@@ -1,0 +1,60 @@
+"""Any callable as a kernel."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError, StateError
+from modicum.kernels.kernel import Kernel
+from modicum.rows import n_rows
+from modicum.state import Missing
+
+
+class FunctionKernel(Kernel):
+    """A callable on two chunks (gives a matrix), or on two rows or two Python objects (gives a number).
+
+    It must be symmetric and positive semidefinite; nothing checks that.
+
+    Examples
+    --------
+    >>> def common_letters(a, b):
+    ...     return len(set(a) & set(b))
+    >>> FunctionKernel(common_letters, takes_objects=True)(["tea", "coffee"], ["eat", "fog"])
+    array([[3., 0.],
+           [1., 2.]])
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any], *, takes_objects: bool = False):
+        self.function = function
+        self.takes_objects = takes_objects
+
+    def __call__(self, A: Any, B: Any) -> np.ndarray:
+        if isinstance(self.function, Missing):
+            name = self.function.name
+            raise StateError(f"the kernel was the function {name!r}, which a file can't hold. Load with kernel={name}.")
+        out = np.empty((n_rows(A), n_rows(B)))
+        if out.size:
+            fill(self.function, A, B, out, objects=self.takes_objects)
+        if not np.isfinite(out).all():
+            bad = out[~np.isfinite(out)][0]
+            raise DataError(f"the kernel gave {bad} for a pair of rows; it must be a finite number.")
+        return out
+
+
+def fill(function: Callable[[Any, Any], Any], A: Any, B: Any, out: np.ndarray, *, objects: bool) -> None:
+    """Write the function of all pairs into `out`; numeric rows are tried as chunks first."""
+    if not objects and _is_chunkwise(function, A, B):
+        out[:] = function(A, B)
+    else:
+        for i, a in enumerate(A):
+            out[i] = [function(a, b) for b in B]
+
+
+def _is_chunkwise(function: Callable[[Any, Any], Any], A: Any, B: Any) -> bool:
+    """Ask for a matrix of 2 rows and more columns than a row has: a function on two rows can't answer with one."""
+    a, b = A[[0, -1]], B[[0] * (B.shape[1] + 1)]
+    try:
+        return np.shape(function(a, b)) == (2, len(b))
+    except (TypeError, ValueError, IndexError):
+        return False

@@ -1,0 +1,1 @@
+"""Numbers predicted from a stream, with the memory it was given."""

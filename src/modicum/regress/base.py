@@ -1,0 +1,32 @@
+"""What all regressors share: a target for every row, one finite number each."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from modicum.base import Learner
+from modicum.exceptions import DataError
+
+
+class Regressor(RegressorMixin, Learner):
+    """Base of the regressors. `_learn` is given targets as float64; `score` is R^2."""
+
+    def _check_target(self, y: Any, count: int) -> np.ndarray:
+        name = type(self).__name__
+        if y is None:
+            raise DataError(
+                f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`."
+            )
+        try:
+            y = np.asarray(column_or_1d(y, warn=True), np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{name}: targets must be numbers, one per row ({error}).") from None
+        super()._check_target(y, count)
+        bad = np.flatnonzero(~np.isfinite(y))
+        if len(bad):
+            raise DataError(
+                f"{name}: the target of row {bad[0]} of this chunk is {y[bad[0]]}. Fill in or drop such rows first."
+            )
+        return y
