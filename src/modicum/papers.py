@@ -9,15 +9,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PAPERS = {
+    "arthur2007": "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.",
+    "badanidiyuru2014": "Badanidiyuru, Mirzasoleiman, Karbasi, Krause. Streaming submodular maximization. KDD 2014.",
+    "bui2017": "Bui, Nguyen, Turner. Streaming sparse Gaussian process approximations. NIPS 2017.",
+    "buschjager2021": "Buschjäger et al. Very fast streaming submodular function maximization. ECML PKDD 2021.",
     "cohen2007": "Cohen, Kaplan. Summarizing data using bottom-k sketches. PODC 2007.",
+    "csato2002": "Csató, Opper. Sparse on-line Gaussian processes. Neural Computation 14(3), 2002.",
     "dasgupta2009": "Dasgupta. Online clustering. Lecture notes, CSE 291, UC San Diego, 2009.",
     "efraimidis2006": "Efraimidis, Spirakis. Weighted random sampling with a reservoir. IPL 97(5), 2006.",
+    "engel2004": "Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE TSP 52(8), 2004.",
     "gomes2010": "Gomes, Krause. Budgeted nonparametric learning from data streams. ICML 2010.",
     "hoeffding1963": "Hoeffding. Probability inequalities for sums of bounded random variables. JASA 58, 1963.",
+    "kazemi2019": "Kazemi et al. Submodular streaming in all its glory. ICML 2019.",
     "macqueen1967": "MacQueen. Some methods for classification and analysis of multivariate observations. 1967.",
     "maron1994": "Maron, Moore. Hoeffding races: accelerating model selection search. NIPS 1994.",
+    "quinonero2005": "Quiñonero-Candela, Rasmussen. A unifying view of sparse approximate GP regression. JMLR 6, 2005.",
+    "rasmussen2006": "Rasmussen, Williams. Gaussian processes for machine learning. MIT Press, 2006.",
+    "schlegel2017": "Schlegel et al. Adapting kernel representations online using submodular maximization. ICML 2017.",
     "schubert2021": "Schubert, Rousseeuw. Fast and eager k-medoids clustering. Information Systems 101, 2021.",
+    "seeger2003": "Seeger, Williams, Lawrence. Fast forward selection to speed up sparse GP regression. AISTATS 2003.",
     "serfling1974": "Serfling. Probability inequalities for the sum in sampling without replacement. Ann. Stat. 1974.",
+    "shervashidze2011": "Shervashidze et al. Weisfeiler-Lehman graph kernels. JMLR 12, 2011.",
+    "smola2000": "Smola, Bartlett. Sparse greedy Gaussian process regression. NIPS 2000.",
+    "titsias2009": "Titsias. Variational learning of inducing variables in sparse Gaussian processes. AISTATS 2009.",
+    "vanvaerenbergh2010": "Van Vaerenbergh et al. Fixed-budget kernel recursive least-squares. ICASSP 2010.",
 }
 KEY = re.compile(r"\b[a-z]{3,}(?:18|19|20)\d\d\b")
 

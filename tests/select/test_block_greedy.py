@@ -17,7 +17,7 @@ def blocks_of(F):
 
 
 def slow_step(F, x, lam, room):
-    """Algorithm 3 with its errata, from determinants alone. Returns (gain, slot, block to join) of the best exchange."""
+    """Algorithm 3 with its errata, from determinants alone: (gain, slot, block to join) of the best exchange."""
     rows, blocks = F.chosen.values, blocks_of(F)
     k = F.kernel(x[None], rows)[0]
     distances = [

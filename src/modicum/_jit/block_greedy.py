@@ -84,37 +84,96 @@ def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, 
 
 
 @compiled
-def best_exchange(k, own, lam, floor, members, sizes, inverses, within, spare):
-    """(factor, block to join, block to leave, place) of a candidate's best exchange.
+def best_leaver(left, back, block, members, sizes, inverses, spare):
+    """(factor, block to leave, place) of the best exchange of a candidate with variance `left` that joins `block`.
 
-    Either the best swap within its nearest block, or joining that block while the least useful of another one leaves.
-    Leaving multiplies the determinant by 1 / (the variance that the others leave), so the larger of what the block
-    and the neighbors tell is nearer to the truth.
+    `back[slot]` is what the variance regains once the prototype in a slot is gone. Its leaving multiplies the determinant
+    by 1 / (the variance that the others leave of it), so the larger of what its block and its neighbors tell is
+    nearer to the truth.
     """
-    block = nearest_block(k, members, sizes, within)
-    u = np.empty(sizes[block])
-    left = max(own + lam - explain(k, block, members, sizes, inverses, u), floor)
     factor, leaves, place = 0.0, block, 0
     for other in range(sizes.shape[0]):
         if other != block and sizes[block] == members.shape[1]:
             continue  # no room to join
         for a in range(sizes[other]):
-            p = inverses[other, a, a]
-            f = left + u[a] * u[a] / p if other == block else left
-            f *= max(p, spare[members[other, a]])
+            slot = members[other, a]
+            f = max(inverses[other, a, a], spare[slot]) * (left + back[slot])
             if f > factor:
                 factor, leaves, place = f, other, a
-    return factor, block, leaves, place
+    return factor, leaves, place
 
 
 @compiled
-def first_exchange(K, own, lam, floor, start, least, members, sizes, inverses, within, spare):
-    """The first candidate from `start` on whose best exchange multiplies the determinant by more than `least`.
+def left_by_block(k, own, lam, block, members, sizes, inverses, back):
+    """The variance of a candidate that a block leaves, and for each of its prototypes what comes back without it."""
+    u = np.empty(sizes[block])
+    left = own + lam - explain(k, block, members, sizes, inverses, u)
+    for a in range(sizes[block]):
+        back[members[block, a]] = u[a] * u[a] / inverses[block, a, a]
+    return left
 
+
+@compiled
+def invert(A):
+    """A small positive definite matrix becomes its inverse (Gauss-Jordan: such matrices need no pivoting)."""
+    for p in range(A.shape[0]):
+        pivot = A[p, p]
+        A[p, p] = 1.0
+        A[p] /= pivot
+        for a in range(A.shape[0]):
+            if a != p:
+                share = A[a, p]
+                A[a, p] = 0.0
+                for c in range(A.shape[0]):
+                    A[a, c] -= share * A[p, c]
+
+
+@compiled
+def left_by_neighbors(k, own, lam, floor, chosen_own, near, similar, among, counts, back):
+    """The same for the prototype most similar to the candidate and the neighbors of that one."""
+    j = np.argmax(np.abs(k))
+    n = counts[j] + 1
+    A, slots = np.empty((n, n)), np.empty(n, np.int64)
+    A[: n - 1, : n - 1] = among[j, : n - 1, : n - 1]
+    A[n - 1, : n - 1] = A[: n - 1, n - 1] = similar[j, : n - 1]
+    A[n - 1, n - 1] = chosen_own[j]
+    slots[: n - 1], slots[n - 1] = near[j, : n - 1], j
+    for a in range(n):
+        A[a, a] += max(lam, floor)
+    invert(A)
+    left = own + lam
+    for a in range(n):
+        u = 0.0
+        for c in range(n):
+            u += A[a, c] * k[slots[c]]
+        left -= u * k[slots[a]]
+        back[slots[a]] = u * u / A[a, a]
+    return left
+
+
+@compiled
+def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbors):
+    """The first candidate from `start` on with an exchange that multiplies the determinant by more than `least`.
+
+    An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
+    is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone sees too much
+    variance in a candidate; where the candidate's neighbors see less, half the gain must remain by their account.
     Returns (candidate, block to join, block to leave, place); candidate -1 if there is none.
     """
+    members, sizes, inverses, within = blocks
+    near, similar, among, counts, spare = neighbors
+    back = np.empty(spare.shape[0])
     for i in range(start, K.shape[0]):
-        factor, block, leaves, place = best_exchange(K[i], own[i], lam, floor, members, sizes, inverses, within, spare)
+        block = nearest_block(K[i], members, sizes, within)
+        back[:] = 0.0
+        left = max(left_by_block(K[i], own[i], lam, block, members, sizes, inverses, back), floor)
+        factor, leaves, place = best_leaver(left, back, block, members, sizes, inverses, spare)
+        if factor > least and near.shape[1] > 0:
+            back[:] = 0.0
+            less = left_by_neighbors(K[i], own[i], lam, floor, chosen_own, near, similar, among, counts, back)
+            if less < left:
+                doubt, _, _ = best_leaver(max(less, floor), back, block, members, sizes, inverses, spare)
+                factor = min(factor, doubt * doubt)
         if factor > least:
             return i, block, leaves, place
     return -1, 0, 0, 0

@@ -5,8 +5,6 @@ of their regularized kernel matrix, v the variance that is left of each candidat
 minus k P k), p the diagonal of P.
 """
 
-import numpy as np
-
 from modicum._jit import compiled
 
 

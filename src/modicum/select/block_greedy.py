@@ -23,7 +23,7 @@ class Blocks(Part):
     The kernel matrix is treated as block-diagonal, so its determinant is the product of the blocks'. Each block
     has the inverse of its regularized kernel matrix. `estimate` is the log-determinant so obtained.
 
-    How useful a prototype is, which decides who leaves, is judged by the others of its block and by its `neighbors`, the
+    How useful a prototype is, which decides who leaves, is judged by the others of its block and by its neighbors, the
     most similar prototypes wherever they are: their blocks alone make prototypes look more useful than they are.
     """
 
@@ -77,12 +77,15 @@ class Blocks(Part):
         """Let candidates, in their order, take the places of prototypes; returns (candidate, slot) pairs."""
         K, own = self.kernel(X, self.chosen.values), self.kernel.diagonal(X)
         floor = SMALLEST_LEFT * float(own.max() + self.lam)
-        blocks = (self.members, self.sizes, self.inverses, self.within, self.spare)
+        blocks = (self.members, self.sizes, self.inverses, self.within)
+        neighbors = (self.near, self.similar, self.among, self.counts, self.spare)
         changes: list[tuple[int, int]] = []
         at = 0
         while at < len(K):
             least = np.exp(threshold * (abs(self.estimate) if relative else 1.0))
-            i, block, leaves, place = jit.first_exchange(K, own, self.lam, floor, at, least, *blocks)
+            i, block, leaves, place = jit.first_exchange(
+                K, own, self.lam, floor, at, least, self.own, blocks, neighbors
+            )
             if i < 0:
                 break
             slot = int(self.members[leaves, place])
@@ -233,10 +236,10 @@ class BlockGreedy(OnlineGreedy):
 
     References
     ----------
-    schlegel2017, Algorithms 2 and 3, Appendices D to F. arthur2007 (first means). Departures: the printed gain of joining
-    a block lacks the block's own value, and its comparison is inverted: both are mended; the threshold is on the
-    better of the two exchanges; blocks are clustered in the kernel's feature space, so that any kernel on any rows
-    will do, and may hold at most four times their usual size.
+    schlegel2017, Algorithms 2 and 3, Appendices D to F. arthur2007 (first means). Departures: `neighbors`; the printed
+    gain of joining a block lacks the block's own value, and its comparison is inverted: both are mended; the threshold
+    is on the better of the two exchanges; blocks are clustered in the kernel's feature space, so that any kernel on any
+    rows will do, and may hold at most four times their usual size.
     """
 
     _constraints = {**OnlineGreedy._constraints, "block_size": [NULL, Int(1)], "neighbors": [Int(0)]}

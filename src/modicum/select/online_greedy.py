@@ -103,8 +103,8 @@ class OnlineGreedy(Selector):
 
     References
     ----------
-    schlegel2017, Algorithm 1 ("FullGreedy" in its experiments), Theorem 1, Lemma 2, Appendix D. Departures: all swaps of
-    a row are scored in O(b^2) instead of O(b^3) or more; the bound is stated for log det(I + K / lambda), which is
+    schlegel2017, Algorithm 1 ("FullGreedy" in its experiments), Theorem 1, Lemma 2, Appendix D. Departures: all swaps
+    of a row are scored in O(b^2) instead of O(b^3) or more; the bound is stated for log det(I + K / lambda), which is
     monotone for any lambda.
     """
 

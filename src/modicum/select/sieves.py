@@ -153,9 +153,9 @@ class SieveSelector(JudgedSelector):
         present = {sieve.level: sieve for sieve in self._sieves}
         self._sieves = [present.get(level) or self._new_sieve(level, y) for level in levels]
         hungry = [sieve for sieve in self._sieves if not sieve.is_full]
-        among = self._F.kernel(X, X) if hungry else None  # once for all sets
+        shared = self._F.share(X) if hungry else None
         for sieve in hungry:
-            sieve.sift(sieve.F.look(X, y, among), y, row_ids, self._needed)
+            sieve.sift(sieve.F.look(X, y, shared), y, row_ids, self._needed)
 
     def _new_sieve(self, level: float, y: np.ndarray | None) -> Sieve:
         return Sieve(copy.deepcopy(self._F), float(level), y)

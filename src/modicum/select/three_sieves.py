@@ -75,9 +75,7 @@ class ThreeSieves(SieveSelector):
         validation: int = 500,
         random_state: Any = None,
     ):
-        super().__init__(
-            budget, objective=objective, epsilon=epsilon, validation=validation, random_state=random_state
-        )
+        super().__init__(budget, objective=objective, epsilon=epsilon, validation=validation, random_state=random_state)
         self.patience = patience
 
     def _start(self, X: Any) -> None:

@@ -89,9 +89,13 @@ class LogDet(Part):
         """What any row adds at least, copies of chosen ones included."""
         return float(np.log(self.regularization))
 
-    def look(self, candidates: Any, y: np.ndarray | None = None, among: np.ndarray | None = None) -> "LogDetBlock":
-        """`among`: kernel values among the candidates, if they are known already."""
-        return LogDetBlock(self, candidates, among)
+    def share(self, candidates: Any) -> np.ndarray:
+        """What several sets that look at the same candidates need but once: kernel values among them."""
+        return self.kernel(candidates, candidates)
+
+    def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "LogDetBlock":
+        """`shared`: what `share` gave for these candidates, if several sets look at them."""
+        return LogDetBlock(self, candidates, shared)
 
 
 class LogDetBlock:

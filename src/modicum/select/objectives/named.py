@@ -3,9 +3,11 @@
 from typing import Any
 
 from modicum.params import Where
+from modicum.select.objectives.error import PredictionError
 from modicum.select.objectives.logdet import LogDet
+from modicum.select.objectives.variance import VarianceReduction
 
-NAMED: dict[str, type] = {"logdet": LogDet}
+NAMED: dict[str, type] = {"error": PredictionError, "logdet": LogDet, "variance": VarianceReduction}
 
 OBJECTIVE = Where(
     lambda value: isinstance(value, tuple(NAMED.values())) or (isinstance(value, str) and value in NAMED),

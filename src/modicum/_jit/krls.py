@@ -1,0 +1,103 @@
+"""The loop of kernel recursive least squares (engel2004, Table 1; vanvaerenbergh2012, Algorithm 1).
+
+Names: M kernel matrix of the dictionary and Q its inverse; mean and P the mean and covariance of the function's values
+there; all have room for more than their n rows. Of a new row: k its kernel values against the dictionary, h = Q k its
+weights there, delta what the dictionary leaves of its own kernel value.
+"""
+
+import math
+
+import numpy as np
+
+from modicum._jit import compiled
+from modicum._jit.linalg import project, replace_row, times
+
+
+@compiled
+def learn_rows(K, between, own, y, threshold, ridge, limit, M, Q, P, mean, n, holder):
+    """Learn rows in turn; those that the dictionary explains badly join it, in place of another once it is full.
+
+    K (rows x room) holds kernel values against the dictionary and gets those of the rows that join from `between`;
+    `own` those of rows with themselves; holder[slot] becomes the last row that took the slot. Returns the size of the
+    dictionary and the rise of log det M.
+    """
+    log_det = 0.0
+    h, Ph = np.empty(mean.shape[0]), np.empty(mean.shape[0])
+    for i in range(y.shape[0]):
+        k = K[i]
+        delta = own[i] - times(Q, n, k, h)
+        hPh = times(P, n, h, Ph)
+        value = 0.0
+        for a in range(n):
+            value += h[a] * mean[a]
+        error = y[i] - value
+        if delta <= threshold * own[i]:
+            observe(P, mean, n, Ph, 1.0 / (1.0 + hPh), error)
+            continue
+        # The prior variance of the row, given the dictionary, is delta / ridge. Everything is multiplied by ridge: it
+        # may be 0, and the row then takes the value y.
+        total = ridge * (1.0 + hPh) + delta
+        value += error * (ridge * hPh + delta) / total
+        observe(P, mean, n, Ph, ridge / total, error)
+        slot = n if n < limit else least_needed(Q, mean, n, h, delta, value)
+        if n == limit and slot == n:
+            continue
+        if slot == n:
+            h[n] = 0.0
+            n += 1
+            put_row(Q, n, slot, np.zeros(n), 1.0)
+            replace_row(Q, n, slot, h, delta, np.zeros(n), np.zeros(n))
+            log_det += math.log(delta)
+        else:
+            k[slot] = 0.0
+            pivot = max(delta, own[i] - project(Q, n, slot, k, h))  # without another row, it can only be larger
+            log_det += math.log(pivot * Q[slot, slot])
+            replace_row(Q, n, slot, h, pivot, np.zeros(n), np.zeros(n))
+        put_row(M, n, slot, k, own[i])
+        for a in range(n):
+            Ph[a] *= ridge / total
+        put_row(P, n, slot, Ph, (ridge * hPh + delta) / total)
+        mean[slot] = value
+        holder[slot] = i
+        for later in range(i + 1, y.shape[0]):
+            K[later, slot] = between[later, i]
+    return n, log_det
+
+
+@compiled
+def observe(P, mean, n, Ph, gain, error):
+    """Take in a value that the mean missed by `error`."""
+    for a in range(n):
+        mean[a] += gain * error * Ph[a]
+        for b in range(n):
+            P[a, b] -= gain * (Ph[a] * Ph[b])
+
+
+@compiled
+def put_row(M, n, j, row, corner):
+    """Write row and column j of a symmetric matrix; entry j of `row` is not looked at."""
+    for a in range(n):
+        if a != j:
+            M[j, a] = M[a, j] = row[a]
+    M[j, j] = corner
+
+
+@compiled
+def least_needed(Q, mean, n, h, delta, value):
+    """The slot whose value the others foretell best, n for the newcomer itself.
+
+    Slot j, left out, is foretold with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's row at their
+    end: its weights are h, its `value` is known and what is left of its kernel value is delta.
+    """
+    weights = np.empty(n)
+    times(Q, n, mean, weights)
+    foretold = 0.0
+    for a in range(n):
+        foretold += h[a] * mean[a]
+    weight = (value - foretold) / delta
+    slot, least = n, abs(weight * delta)
+    for j in range(n):
+        error = abs((weights[j] - h[j] * weight) / (Q[j, j] + h[j] * h[j] / delta))
+        if error < least:
+            slot, least = j, error
+    return slot

@@ -1,0 +1,75 @@
+"""Prediction error: how far the Gaussian process of the chosen rows is off at others (gomes2010, section 6).
+
+    F(A) = -sum_i w_i (y_i - k_i P y_A)^2,    P = (K_AA + s2 I)^-1
+
+In the letters of `subset`, with alpha = P y_A, residuals r = y_W - G y_A of the validation rows (Gr, Cr and rr: their
+weighted products with G, C and themselves) and e of the candidates, joining with step = e / v makes the sum of squares
+
+    rr - 2 step Cr + step^2 CC
+
+and taking the place of j, with a = alpha_j / P_jj, step = (e + U_j a) / v_j and back = a - beta step,
+
+    rr + back^2 GG_j + step^2 CC + 2 back Gr_j - 2 step Cr - 2 back step CG
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from modicum.select.objectives.subset import Meeting, SubsetObjective
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """What the chosen rows leave unexplained, in the letters of the module's text."""
+
+    alpha: np.ndarray  # (K,)
+    r: np.ndarray  # (W,)
+    Gr: np.ndarray  # (K,)
+    GG: np.ndarray  # (K,)
+
+
+class PredictionError(SubsetObjective):
+    """Minus the mean squared error at the validation rows of the Gaussian process that has seen the chosen ones.
+
+    Neither monotone nor submodular: a misleading target can do harm.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+    noise : float, default=0.1
+        Variance of the noise of targets.
+    """
+
+    needs_targets = True
+
+    targets: np.ndarray
+    row_targets: np.ndarray
+
+    @property
+    def value(self) -> float:
+        return -float(self.shares @ self._residuals() ** 2)
+
+    def _residuals(self) -> np.ndarray:
+        return self.row_targets - self._F @ self.targets
+
+    def summary(self) -> Residuals:
+        r = self._residuals()
+        return Residuals(self.inverse.inverse @ self.targets, r, (self.shares * r) @ self._F, self._squares())
+
+    def gains(self, summary: Residuals, met: Meeting) -> np.ndarray:
+        step = self._surprise(summary, met) / met.v
+        return step * (2 * (met.C @ summary.r) - step * met.CC)
+
+    def swap_gains(self, summary: Residuals, met: Meeting) -> np.ndarray:
+        pair = self._pair(met)
+        a = summary.alpha / self.inverse.inverse.diagonal()
+        step = (self._surprise(summary, met)[:, None] + met.U * a) / pair.v
+        back = a - pair.beta * step
+        Cr = (met.C @ summary.r)[:, None]
+        return step * (2 * (Cr + back * pair.CG) - step * met.CC[:, None]) - back * (back * summary.GG + 2 * summary.Gr)
+
+    def _surprise(self, summary: Residuals, met: Meeting) -> np.ndarray:
+        """e, what the chosen rows leave unexplained of the candidates' targets."""
+        assert met.targets is not None
+        return met.targets - met.K @ summary.alpha

@@ -1,0 +1,141 @@
+"""Error of the projected process: how well functions spanned by the chosen rows fit all targets.
+
+smola2000; seeger2003; quinonero2005 (subset of regressors, projected process); gomes2010 for the choice of rows from a
+stream. The projected process of the chosen rows A predicts k(x, A) beta with
+
+    beta = M^-1 b,    M = s2 K_AA + K_AW O K_WA,    b = K_AW O y_W
+
+over the validation rows W with weights O whose sum is their number, and what it can't explain is
+
+    L(A) = min_beta  sum_i o_i (y_i - k_i beta)^2 + s2 beta' K_AA beta = y' O y - b' beta
+
+With m = s2 K_AB + K_AW O K_WB the column of M that a candidate would add and c its own entry, u = M^-1 m,
+pivot = c - m u and e = b_B - m beta, joining takes e^2 / pivot off L, and taking the place of j takes off
+
+    (e + u_j beta_j / M^-1_jj)^2 / (pivot + u_j^2 / M^-1_jj) - beta_j^2 / M^-1_jj
+
+as in stepwise regression. So K_AW O K_WB is the only large product, and after a swap only one column of it is new: a
+block keeps it up to date in O(|W| |B|), and a candidate that is asked about again costs O(|A|^2).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.parallel import run_tiles
+from modicum.rows import take
+from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
+
+SMALLEST_PIVOT = 1e-9  # of a row's own entry: less is rounding, and dividing by it makes gains out of nothing
+
+
+class ProjectedError(Validated):
+    """Minus the regularized mean squared error at the validation rows of the projected process of the chosen rows.
+
+    Here the validation rows are learned from as well, and the chosen ones only span the functions to learn. Never
+    falls when a row joins; not submodular.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+    noise : float, default=0.1
+        Variance of the noise of targets, what the chosen rows can't express included.
+    """
+
+    needs_targets = True
+
+    row_targets: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """-L(A) / |W|."""
+        b = self.weighted_targets @ self._F
+        explained = b @ self.inverse.inverse @ b
+        return -float(self.weighted_targets @ self.row_targets - explained) / max(1, len(self.rows))
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The diagonal of O."""
+        return len(self.shares) * self.shares
+
+    @property
+    def weighted_targets(self) -> np.ndarray:
+        return self.weights * self.row_targets
+
+    def look(self, candidates: Any, y: np.ndarray | None = None) -> "ProjectedBlock":
+        return ProjectedBlock(self, candidates, y)
+
+    def beta(self) -> np.ndarray:
+        return self.inverse.inverse @ (self.weighted_targets @ self._F)
+
+    def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray, y: np.ndarray | None = None) -> None:
+        super().put_rows(slots, X, shares, y)
+        self._refresh()
+
+    def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:
+        super().keep_rows(slots, shares)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Compute M anew."""
+        if self.n_chosen:
+            M = self.noise * self._features(self.chosen.values) + self._F.T @ self.weighted_features()
+            self.inverse.matrix[:] = (M + M.T) / 2
+            self.inverse.refresh()
+
+    def weighted_features(self) -> np.ndarray:
+        """O K_WA."""
+        return self._F * self.weights[:, None]
+
+    def _features(self, X: Any) -> np.ndarray:
+        return self.kernel(X, self.chosen.values)
+
+    def fill(self, slot: int, row: Any, m: np.ndarray, c: float, to_rows: np.ndarray, target: Any) -> None:
+        """A row takes `slot`; m and c are its part of M, `to_rows` its kernel values against the validation rows."""
+        self._choose(slot, row, target, m, c)
+        self.features.values[:, slot] = to_rows
+
+
+class ProjectedBlock(ValidatedBlock):
+    """Candidates with the columns m, the corners c and the entries of b that they would add, kept up to date."""
+
+    objective: ProjectedError
+
+    def __init__(self, objective: ProjectedError, candidates: Any, y: np.ndarray | None):
+        super().__init__(objective, candidates, y)
+        F, n = objective, objective.n_chosen
+        self.m = np.zeros((len(self.own), F.limit))
+        self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values)
+        weighted = F.weighted_features()
+
+        def multiply(part: slice) -> None:
+            self.m[part, :n] += self.to_rows[part] @ weighted
+
+        run_tiles(multiply, len(self.own), TILE)
+        self.c = F.noise * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, F.weights)
+        self.b = self.to_rows @ F.weighted_targets
+        self.beta = F.beta()
+
+    def _take(self, i: int, slot: int) -> None:
+        F, one, n = self.objective, slice(i, i + 1), self.objective.n_chosen
+        row, target = take(self.candidates, one), None if self.targets is None else self.targets[one]
+        F.fill(slot, row, self.m[i, :n], self.c[i], self.to_rows[i], target)
+        self.m[:, slot] = F.noise * F.kernel(self.candidates, row)[:, 0] + self.to_rows @ (F.weights * self.to_rows[i])
+        self.beta = F.beta()
+
+    def _gains(self, part: slice) -> np.ndarray:
+        _, pivot, e = self._meet(part)
+        return e**2 / pivot / max(1, len(self.objective.rows))
+
+    def _swap_gains(self, part: slice) -> np.ndarray:
+        own = self.objective.inverse.inverse.diagonal()
+        u, pivot, e = self._meet(part)
+        e = e[:, None] + u * (self.beta / own)
+        return (e**2 / (pivot[:, None] + u**2 / own) - self.beta**2 / own) / max(1, len(self.objective.rows))
+
+    def _meet(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """u, pivot and e of candidates."""
+        m, c = self.m[part, : self.objective.n_chosen], self.c[part]
+        u = m @ self.objective.inverse.inverse
+        pivot = np.maximum(c - np.einsum("bk,bk->b", u, m), SMALLEST_PIVOT * c)
+        return u, pivot, self.b[part] - m @ self.beta

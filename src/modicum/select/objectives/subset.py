@@ -1,0 +1,145 @@
+"""The Gaussian process that has seen the chosen rows and nothing else, and what a swap does to it at other rows.
+
+gomes2010, Appendix II; rasmussen2006, eq. 2.25 and 2.26. With chosen rows A, P = (K_AA + s2 I)^-1, validation rows W
+of weights w, and candidates B:
+
+    G = K_WA P              features of the validation rows: the posterior mean there is G y_A
+    U = K_BA P              the same of the candidates
+    C = K_WB - G K_AB       posterior covariances of validation rows and candidates
+    v = k_BB + s2 - U K_AB  posterior variance of a candidate's target
+
+Without chosen row j these are C + G_j beta' and v_j = v + beta U_j with beta = U_j / P_jj. So all that scores of
+swaps need are the sums (weighted by w) of G^2, C^2 and C G over the validation rows, and C'G is the only large product.
+
+A block keeps K_BW and nothing else: a change of the set makes no work for it, and a candidate that is asked about again
+is scored anew in O(|W| |A|).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.rows import take
+from modicum.select.objectives.validated import Validated, ValidatedBlock
+
+DRIFT = 1e-7  # of the largest kernel value: features that err by more are computed anew
+SMALLEST_LEFT = 1e-12  # of a row's own variance: a posterior variance below it is rounding
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Candidates against chosen and validation rows, in the letters of the module's text."""
+
+    K: np.ndarray  # K_BA, (B, K)
+    U: np.ndarray  # (B, K)
+    v: np.ndarray  # (B,)
+    C: np.ndarray  # (B, W), times the weights of the validation rows
+    CC: np.ndarray  # (B,)
+    targets: np.ndarray | None  # (B,)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What swaps need beside a `Meeting`: all (B, K)."""
+
+    beta: np.ndarray
+    v: np.ndarray  # variance of the candidate once j is gone
+    CG: np.ndarray
+
+
+class SubsetObjective(Validated):
+    """Base of objectives of the posterior at the validation rows. `inverse` is of K_AA + s2 I, `features` are G.
+
+    A subclass writes `value`, `summary`, `gains` and `swap_gains`.
+    """
+
+    def look(self, candidates: Any, y: np.ndarray | None = None) -> "SubsetBlock":
+        return SubsetBlock(self, candidates, y)
+
+    def summary(self) -> Any:
+        """What scoring needs of the chosen rows and the sample, for all candidates until something changes."""
+        raise NotImplementedError
+
+    def gains(self, summary: Any, met: Meeting) -> np.ndarray:
+        """What each candidate would add."""
+        raise NotImplementedError
+
+    def swap_gains(self, summary: Any, met: Meeting) -> np.ndarray:
+        """What each candidate would add in the place of each chosen row, (B, K)."""
+        raise NotImplementedError
+
+    def meet(self, K: np.ndarray, to_rows: np.ndarray, own: np.ndarray, targets: np.ndarray | None) -> Meeting:
+        """Candidates with these kernel values against chosen rows, validation rows and themselves."""
+        U = K @ self.inverse.inverse
+        own = own + self.noise
+        v = np.maximum(own - np.einsum("bk,bk->b", U, K), SMALLEST_LEFT * own)
+        C = to_rows - K @ self._F.T
+        weighted = C * self.shares
+        return Meeting(K, U, v, weighted, np.einsum("bw,bw->b", C, weighted), targets)
+
+    def _pair(self, met: Meeting) -> Pairs:
+        beta = met.U / self.inverse.inverse.diagonal()
+        return Pairs(beta, met.v[:, None] + beta * met.U, met.C @ self._F)
+
+    def _squares(self) -> np.ndarray:
+        """GG, the sum of squares of each feature."""
+        return np.einsum("wk,wk,w->k", self._F, self._F, self.shares)
+
+    def _features(self, X: Any) -> np.ndarray:
+        return self.kernel(X, self.chosen.values) @ self.inverse.inverse
+
+    def fill(self, slot: int, row: Any, k: np.ndarray, to_rows: np.ndarray, own: float, target: Any) -> None:
+        """A row takes `slot`; k and `to_rows` are its kernel values against chosen and validation rows."""
+        n, G, refreshes = self.n_chosen, self.features.values, self.inverse.n_refreshes
+        if slot < n:
+            p = self.inverse.inverse[slot]
+            G[:, :n] -= np.outer(G[:, slot], p / p[slot])  # leaves zeros in the slot
+        covariance = to_rows - G[:, :n] @ k
+        self._choose(slot, row, target, k, own + self.noise)
+        self._F[:] += np.outer(covariance, self.inverse.inverse[slot])
+        if self.inverse.n_refreshes > refreshes or self._has_drifted(slot):
+            self._F[:] = self._features(self.rows.values)
+
+    def _has_drifted(self, slot: int) -> bool:
+        """Whether G (K_AA + s2 I) = K_WA fails for a chosen row: the one after the one that came."""
+        other = (slot + 1) % self.n_chosen
+        column = self.kernel(self.rows.values, take(self.chosen.values, slice(other, other + 1)))[:, 0]
+        error = np.abs(self._F @ self.inverse.matrix[other] - column).max(initial=0.0)
+        return bool(error > DRIFT * self.inverse.matrix.diagonal().max())
+
+
+class SubsetBlock(ValidatedBlock):
+    """Candidates that are scored when asked about."""
+
+    _summary: Any = None
+
+    def _take(self, i: int, slot: int) -> None:
+        one = slice(i, i + 1)
+        target = None if self.targets is None else self.targets[one]
+        self.objective.fill(
+            slot, take(self.candidates, one), self._to_chosen(one)[0], self.to_rows[i], self.own[i], target
+        )
+        self._summary = None
+
+    def _gains(self, part: slice) -> np.ndarray:
+        return self.objective.gains(self._summarize(), self._meet(part))
+
+    def _swap_gains(self, part: slice) -> np.ndarray:
+        return self.objective.swap_gains(self._summarize(), self._meet(part))
+
+    def _meet(self, part: slice) -> Meeting:
+        targets = None if self.targets is None else self.targets[part]
+        return self.objective.meet(self._to_chosen(part), self.to_rows[part], self.own[part], targets)
+
+    def _to_chosen(self, part: slice) -> np.ndarray:
+        return self.objective.kernel(take(self.candidates, part), self.objective.chosen.values)
+
+    def _scan(self, work: Any) -> None:
+        self._summarize()  # once, before threads ask for it
+        super()._scan(work)
+
+    def _summarize(self) -> Any:
+        if self._summary is None:
+            self._summary = self.objective.summary()
+        return self._summary

@@ -1,0 +1,206 @@
+"""Objectives of a Gaussian process that are judged on a validation sample: what they share (gomes2010, section 4).
+
+An objective holds the chosen rows A and a validation sample W of the stream. For every validation row it keeps a
+vector of `features` with one entry per chosen row, so that a block of candidates B costs one product of its kernel
+values K_BW with them: O(|W| |A|) per candidate for all its swaps together, where Appendix II of the paper needs
+O(|W| |A|^2).
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from modicum.kernels import KERNEL, Kernel, as_kernel
+from modicum.linalg import Inverse
+from modicum.parallel import run_tiles
+from modicum.params import Number, check_params
+from modicum.reservoir import place
+from modicum.rows import DenseRows, Rows, n_rows
+from modicum.state import Part
+
+TILE = 64  # candidates that a thread scores together
+
+
+class Validated(Part):
+    """Base of the objectives. A subclass writes `value`, `look` and `_features`.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+    noise : float, default=0.1
+        Variance of the noise of targets around the function that is learned.
+    """
+
+    needs_validation = True
+    needs_targets = False
+    monotone_submodular = False
+    least_gain = 0.0  # what any row adds at least
+
+    limit: int
+    chosen: Rows
+    targets: np.ndarray | None
+    inverse: Inverse
+    rows: Rows
+    row_targets: np.ndarray | None
+    shares: np.ndarray
+    features: DenseRows
+
+    def __init__(self, kernel: Any = "rbf", noise: float = 0.1):
+        self.kernel = kernel
+        self.noise = noise
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.kernel!r}, {self.noise!r})"
+
+    # ---- from a specification to a set -----------------------------------------------------------
+
+    def fitted(self, rows: Any) -> Self:
+        """The same objective with a kernel whose parameters come from these rows, where they are not given."""
+        check_params(self, vars(self), {"kernel": [KERNEL], "noise": [Number(0.0, open_ends=True)]})
+        kernel: Kernel = as_kernel(self.kernel, objects=isinstance(rows, list))
+        return type(self)(kernel.fitted(rows), self.noise)
+
+    def started(self, like: Any, limit: int, n_validation: int) -> Self:
+        """An empty set for at most `limit` rows such as those of `like`, and room for a validation sample."""
+        empty = copy.copy(self)
+        empty.limit = limit
+        empty.chosen = Rows.like(like, limit)
+        empty.inverse = Inverse(limit)
+        empty.rows = Rows.like(like, n_validation)
+        empty.shares = np.empty(0)
+        empty.features = DenseRows(np.float64, limit, n_validation)
+        empty.targets = empty.row_targets = np.empty(0) if self.needs_targets else None
+        return empty
+
+    @classmethod
+    def set_bytes(cls, limit: int, n_validation: int, row_bytes: int) -> int:
+        """What a full set holds: rows with their targets, a matrix and its inverse, features."""
+        row = row_bytes + (8 if cls.needs_targets else 0)
+        return limit * row + 2 * 8 * limit * limit + n_validation * (row + 8 * limit)
+
+    # ---- the set ---------------------------------------------------------------------------------
+
+    @property
+    def n_chosen(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def value(self) -> float:
+        raise NotImplementedError
+
+    def look(self, candidates: Any, y: np.ndarray | None = None) -> "ValidatedBlock":
+        raise NotImplementedError
+
+    @property
+    def _F(self) -> np.ndarray:
+        """Features of the validation rows (W, K); a view."""
+        return self.features.values[:, : self.n_chosen]
+
+    def _features(self, X: Any) -> np.ndarray:
+        """The features of rows of X, given the chosen rows."""
+        raise NotImplementedError
+
+    def _choose(self, slot: int, row: Any, target: np.ndarray | None, column: np.ndarray, corner: float) -> None:
+        """A row takes `slot`, an old one or the one after the last; the matrix gets its `column` and `corner`."""
+        if slot < self.n_chosen:
+            self.inverse.swap(slot, column, corner)
+        else:
+            self.inverse.append(column, corner)
+        self.chosen.put(np.array([slot]), row)
+        if self.targets is not None and target is not None:
+            self.targets = place(self.targets, np.array([slot]), target)
+
+    # ---- the validation sample -------------------------------------------------------------------
+
+    def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray, y: np.ndarray | None = None) -> None:
+        """Rows of X take places in the validation sample, whose weights, with sum 1, are now `shares`."""
+        if n_rows(X):
+            features = np.zeros((n_rows(X), self.limit))  # zeros: equal states are equal bytes
+            features[:, : self.n_chosen] = self._features(X)
+            self.rows.put(slots, X)
+            self.features.put(slots, features)
+            if self.row_targets is not None and y is not None:
+                self.row_targets = place(self.row_targets, slots, y.astype(np.float64))
+        self.shares = shares
+
+    def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:
+        """Drop all other rows from the validation sample."""
+        self.rows.keep(slots)
+        self.features.keep(slots)
+        self.row_targets = None if self.row_targets is None else self.row_targets[slots]
+        self.shares = shares
+
+    def shift_targets(self, by: float) -> None:
+        """Add a number to all targets."""
+        assert self.targets is not None
+        assert self.row_targets is not None
+        self.targets = self.targets + by
+        self.row_targets = self.row_targets + by
+
+
+class ValidatedBlock:
+    """Candidates with their kernel values against the validation rows.
+
+    A candidate that was chosen gains nothing any more: a copy of it would count as another observation. A subclass
+    writes `_take`, and scores some of the candidates: `_gains` (B,) and `_swap_gains` (B, K).
+    """
+
+    def __init__(self, objective: Any, candidates: Any, y: np.ndarray | None):
+        self.objective = objective
+        self.candidates = candidates
+        self.targets = None if y is None else y.astype(np.float64)
+        self.to_rows = objective.kernel(candidates, objective.rows.values)  # (B, W)
+        self.own = objective.kernel.diagonal(candidates)
+        self._chosen = np.zeros(len(self.own), bool)
+
+    def gains(self) -> np.ndarray:
+        out = np.empty(len(self.own))
+        self._scan(lambda part: out.__setitem__(part, self._gains(part)))
+        out[self._chosen] = -np.inf
+        return out
+
+    def gain(self, i: int) -> float:
+        return -np.inf if self._chosen[i] else float(self._gains(slice(i, i + 1))[0])
+
+    def swap_gains(self) -> tuple[np.ndarray, np.ndarray]:
+        best, slots = np.empty(len(self.own)), np.empty(len(self.own), np.int64)
+
+        def note(part: slice) -> None:
+            gains = self._swap_gains(part)
+            slots[part] = gains.argmax(axis=1)
+            best[part] = gains.max(axis=1)
+
+        self._scan(note)
+        best[self._chosen] = -np.inf
+        return best, slots
+
+    def swap_gain(self, i: int) -> tuple[float, int]:
+        gains = self._swap_gains(slice(i, i + 1))[0]
+        slot = int(gains.argmax())
+        return -np.inf if self._chosen[i] else float(gains[slot]), slot
+
+    def add(self, i: int, start: int = 0) -> int:
+        """Candidate i joins; returns its slot. Candidates before `start` will not be asked about any more."""
+        slot = self.objective.n_chosen
+        self.swap(i, slot)
+        return slot
+
+    def swap(self, i: int, slot: int) -> None:
+        """Candidate i takes a slot: that of a chosen row, or the one after the last."""
+        self._take(i, slot)
+        self._chosen[i] = True
+
+    def _take(self, i: int, slot: int) -> None:
+        raise NotImplementedError
+
+    def _gains(self, part: slice) -> np.ndarray:
+        raise NotImplementedError
+
+    def _swap_gains(self, part: slice) -> np.ndarray:
+        raise NotImplementedError
+
+    def _scan(self, work: Callable[[slice], Any]) -> None:
+        """Let tiles of candidates be worked on, by as many threads as there are."""
+        run_tiles(work, len(self.own), TILE)

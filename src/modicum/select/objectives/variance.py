@@ -1,0 +1,45 @@
+"""Variance reduction F_V: how much the chosen rows, once observed, tell about all others (gomes2010, eq. 3.4).
+
+    F(A) = sum_i w_i k_i P k_i',    P = (K_AA + s2 I)^-1
+
+is what observing A takes off the prior variance at the validation rows, on average. It is also the generalised
+coherence criterion of schlegel2017 (eq. 3 and 4), with its squared weights as weights of the rows and s2 = lambda.
+In the letters of `subset`, joining adds CC / v, and taking the place of j adds
+
+    (CC + 2 beta CG + beta^2 GG_j) / v_j - GG_j / P_jj
+"""
+
+import numpy as np
+
+from modicum.select.objectives.subset import Meeting, SubsetObjective
+
+
+class VarianceReduction(SubsetObjective):
+    """What a Gaussian process that observes the chosen rows knows about the others, in variance.
+
+    Never falls when a row joins; submodular where no row makes another one more telling ("suppressor-free").
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+    noise : float, default=0.1
+        Variance of the noise of an observation; the lambda of the coherence criterion.
+    """
+
+    monotone_submodular = True
+
+    @property
+    def value(self) -> float:
+        explained = np.einsum("wk,wk->w", self._F, self.kernel(self.rows.values, self.chosen.values))
+        return float(self.shares @ explained)
+
+    def summary(self) -> np.ndarray:
+        return self._squares()
+
+    def gains(self, summary: np.ndarray, met: Meeting) -> np.ndarray:
+        return met.CC / met.v
+
+    def swap_gains(self, summary: np.ndarray, met: Meeting) -> np.ndarray:
+        pair = self._pair(met)
+        without = met.CC[:, None] + pair.beta * (2 * pair.CG + pair.beta * summary)
+        return without / pair.v - summary / self.inverse.inverse.diagonal()

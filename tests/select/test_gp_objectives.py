@@ -1,0 +1,228 @@
+"""Variance reduction, prediction error and projected error against Gaussian processes computed from scratch."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from modicum import state
+from modicum.kernels import RBF, Matern32
+from modicum.select.objectives.error import PredictionError
+from modicum.select.objectives.projected_error import ProjectedError
+from modicum.select.objectives.variance import VarianceReduction
+from modicum.select.stream_greedy import grow, improve
+
+OBJECTIVES = [VarianceReduction, PredictionError, ProjectedError]
+KERNEL, NOISE = 1.7 * RBF([1.0, 2.0, 0.7]), 0.05
+
+
+def data(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.normal(size=n)
+
+
+def value_from_scratch(cls, kernel, noise, A, y_A, W, y_W, shares):
+    """The definitions, without any formula of the modules."""
+    K, K_W = kernel(A, A), kernel(W, A)
+    if cls is VarianceReduction:
+        return shares @ np.diagonal(K_W @ np.linalg.solve(K + noise * np.eye(len(A)), K_W.T))
+    if cls is PredictionError:
+        return -shares @ (y_W - K_W @ np.linalg.solve(K + noise * np.eye(len(A)), y_A)) ** 2
+    # the least squares problem itself, with weights as root factors and the regularizer as further rows
+    root = np.sqrt(len(W) * shares)
+    values, vectors = np.linalg.eigh(K)
+    ridge = np.sqrt(noise * np.maximum(values, 0))[:, None] * vectors.T
+    left = np.concatenate([root[:, None] * K_W, ridge])
+    right = np.concatenate([root * y_W, np.zeros(len(A))])
+    beta = np.linalg.lstsq(left, right, rcond=1e-13)[0]
+    return -np.sum((left @ beta - right) ** 2) / len(W)
+
+
+class Case:
+    """An objective with a set, and the same by hand."""
+
+    def __init__(self, cls, n_chosen=12, n_rows=60, seed=0, kernel=KERNEL):
+        self.cls, self.kernel, self.rng = cls, kernel, np.random.default_rng(seed)
+        self.W, self.y_W = data(n_rows, seed + 1)
+        self.shares = self.rng.dirichlet(np.ones(n_rows))
+        self.A, self.y_A = data(n_chosen, seed + 2)
+        spec = cls(kernel, NOISE)
+        self.F = spec.fitted(self.W).started(self.W, n_chosen + 5, n_rows)
+        assert vars(spec) == {"kernel": kernel, "noise": NOISE}
+        self.F.put_rows(np.arange(n_rows), self.W, self.shares, self.y_W)
+        block = self.F.look(self.A, self.y_A)
+        assert [block.add(i) for i in range(n_chosen)] == list(range(n_chosen))
+
+    def value(self, A=None, y_A=None):
+        A, y_A = (self.A, self.y_A) if A is None else (A, y_A)
+        return value_from_scratch(self.cls, self.kernel, NOISE, A, y_A, self.W, self.y_W, self.shares)
+
+    def with_row(self, slot, x, y):
+        A, y_A = list(self.A), list(self.y_A)
+        A[slot : slot + 1], y_A[slot : slot + 1] = [x], [y]
+        return np.array(A), np.array(y_A)
+
+    def put(self, slot, x, y):
+        self.A, self.y_A = self.with_row(slot, x, y)
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_values_and_gains_are_those_of_the_definition(cls):
+    case = Case(cls)
+    value = case.value()
+    assert np.isclose(case.F.value, value)
+    B, y_B = data(7, 9)
+    block = case.F.look(B, y_B)
+    joined = [case.value(*case.with_row(len(case.A), x, y)) - value for x, y in zip(B, y_B, strict=True)]
+    assert np.allclose(block.gains(), joined, atol=1e-9)
+    assert np.allclose([block.gain(i) for i in range(7)], joined, atol=1e-9)
+    swapped = np.array(
+        [[case.value(*case.with_row(j, x, y)) - value for j in range(len(case.A))] for x, y in zip(B, y_B, strict=True)]
+    )
+    gains, slots = block.swap_gains()
+    assert np.allclose(gains, swapped.max(axis=1), atol=1e-9)
+    assert np.array_equal(slots, swapped.argmax(axis=1))
+    for i in range(7):
+        gain, slot = block.swap_gain(i)
+        assert slot == slots[i]
+        assert np.isclose(gain, gains[i])
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+@pytest.mark.parametrize("kernel", [KERNEL, Matern32(1.5)])
+def test_values_stay_right_after_many_changes(cls, kernel):
+    case = Case(cls, kernel=kernel)
+    for step in range(60):
+        if step % 10 == 9:  # the validation sample changes too
+            slots = case.rng.choice(len(case.W), 4, replace=False)
+            case.W[slots], case.y_W[slots] = data(4, 100 + step)
+            case.shares = case.rng.dirichlet(np.ones(len(case.W)))
+            case.F.put_rows(slots, case.W[slots], case.shares, case.y_W[slots])
+        B, y_B = data(3, 1000 + step)
+        block = case.F.look(B, y_B)
+        before = case.F.value
+        gain, slot = block.swap_gain(1)
+        if case.F.n_chosen < case.F.limit and step % 7 == 0:
+            gain, slot = block.gain(1), block.add(1)
+        else:
+            block.swap(1, slot)
+        case.put(slot, B[1], y_B[1])
+        assert np.isclose(case.F.value, case.value(), rtol=1e-7)
+        assert np.isclose(case.F.value - before, gain, rtol=1e-6, atol=1e-9)
+    assert np.array_equal(case.F.chosen.values, case.A)
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_a_weight_of_two_is_the_row_twice(cls):
+    X, y = data(30)
+    A, y_A = data(6, 5)
+    B, y_B = data(4, 6)
+    twice = np.repeat(np.arange(30), np.where(np.arange(30) < 10, 2, 1))
+    values = []
+    for rows, shares in ((X, np.bincount(twice) / len(twice)), (X[twice], np.full(len(twice), 1 / len(twice)))):
+        # the projected process counts rows, so as many must be there on both sides
+        noise = NOISE * len(rows) / len(twice) if cls is ProjectedError else NOISE
+        F = cls(KERNEL, noise).started(X, 6, len(rows))
+        F.put_rows(np.arange(len(rows)), rows, shares, y if rows is X else y[twice])
+        block = F.look(A, y_A)
+        for i in range(6):
+            block.add(i)
+        values.append((F.value, *F.look(B, y_B).swap_gains()[0]))
+    assert np.allclose(values[0], values[1])
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_dropped_rows_judge_no_more(cls):
+    case = Case(cls)
+    stay = np.arange(0, 60, 3)
+    case.W, case.y_W, case.shares = case.W[stay], case.y_W[stay], np.full(20, 1 / 20)
+    case.F.keep_rows(stay, case.shares)
+    assert np.isclose(case.F.value, case.value())
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_copies_and_a_single_row_do_no_harm(cls):
+    X, y = data(20)
+    F = cls(KERNEL, NOISE).started(X, 8, 20)
+    F.put_rows(np.arange(20), X, np.full(20, 1 / 20), y)
+    block = F.look(np.concatenate([X[:5], X[:5]]), np.concatenate([y[:5], y[:5]]))
+    for i in (0, 1, 5, 6, 2, 7):  # copies of chosen rows among them
+        block.add(i)
+    gains, _ = F.look(X, y).swap_gains()
+    assert np.isfinite(gains).all()
+    assert np.isfinite(F.value)
+    alone = cls(KERNEL, NOISE).started(X, 1, 20)
+    alone.put_rows(np.arange(20), X, np.full(20, 1 / 20), y)
+    block = alone.look(X, y)
+    block.add(int(np.argmax(block.gains())))
+    assert block.swap_gains()[0].max() <= 0  # the best alone is the best swap too
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_stream_greedy_raises_the_value_by_what_it_says(cls):
+    X, y = data(300)
+    F = cls(KERNEL, NOISE).started(X, 10, 100)
+    F.put_rows(np.arange(100), X[:100], np.full(100, 0.01), y[:100])
+    for start in range(0, 300, 60):
+        block = F.look(X[start : start + 60], y[start : start + 60])
+        grow(block, F.limit - F.n_chosen, -np.inf)
+        before = F.value
+        assert improve(block, None, 1e-6) is not None
+        assert F.value >= before
+    assert F.n_chosen == 10
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_a_candidate_is_chosen_once(cls):
+    F = Case(cls).F
+    block = F.look(*data(6, 3))
+    block.add(2)
+    block.swap(4, 0)
+    assert np.flatnonzero(block.gains() == -np.inf).tolist() == [2, 4]
+    assert np.flatnonzero(block.swap_gains()[0] == -np.inf).tolist() == [2, 4]
+    assert block.gain(2) == block.swap_gain(4)[0] == -np.inf
+
+
+def test_variance_never_falls_and_projected_error_never_rises():
+    for cls in (VarianceReduction, ProjectedError):
+        F = Case(cls).F
+        assert (F.look(*data(40, 3)).gains() >= 0).all()
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_a_copy_and_a_file_go_on_alike(cls):
+    F = Case(cls).F
+    packed = state.to_bytes({"F": F})
+    again = state.from_bytes(packed)["F"]
+    twin = copy.deepcopy(F)
+    B, y_B = data(5, 3)
+    for G in (F, again, twin):
+        G.look(B, y_B).swap(2, 4)
+    assert state.to_bytes({"F": F}) == state.to_bytes({"F": again}) == state.to_bytes({"F": twin}) != packed
+    assert state.held_bytes(F) <= cls.set_bytes(F.limit, 60, 24) + 8 * 60 + 200
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
+def test_drift_is_repaired(cls):
+    """Hundreds of changes of a nearly singular matrix: the caches still are what they stand for."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 1))
+    y = np.sin(X[:, 0])
+    F = cls(RBF(2.0), 1e-6).started(X, 20, 50)
+    F.put_rows(np.arange(50), X[:50], np.full(50, 1 / 50), y[:50])
+    block = F.look(X[:20], y[:20])
+    for i in range(20):
+        block.add(i)
+    block = F.look(X, y)
+    for i in range(500):
+        block.swap(i, int(rng.integers(20)))
+    assert np.allclose(F.features.values, F._features(F.rows.values), atol=1e-5)
+
+
+def test_parameters_are_checked():
+    with pytest.raises(ValueError, match="VarianceReduction: noise must be"):
+        VarianceReduction("rbf", -1.0).fitted(np.zeros((3, 1)))
+    with pytest.raises(ValueError, match="PredictionError: kernel must be"):
+        PredictionError("none such").fitted(np.zeros((3, 1)))
+    assert repr(PredictionError("rbf", 0.2)) == "PredictionError('rbf', 0.2)"
