@@ -40,7 +40,12 @@ def are_objects(X: Any) -> bool:
     if not isinstance(X, list):
         return getattr(X, "ndim", 2) == 1 and X.dtype.kind in "OUS"
     row = X[0]
-    return isinstance(row, str | bytes | dict | set) or np.asarray(row).dtype.kind not in "biuf"
+    if isinstance(row, str | bytes | dict | set):
+        return True
+    try:
+        return np.asarray(row).dtype.kind not in "biuf"
+    except ValueError:  # of different lengths inside, such as a graph as (edges, labels)
+        return True
 
 
 class Rows(Part):

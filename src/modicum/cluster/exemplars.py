@@ -1,6 +1,5 @@
 """Exemplar clustering of a stream by StreamGreedy (gomes2010, sections 3, 4 and 6, Appendix II)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from modicum.parallel import run_tiles
 from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.reservoir import BottomK
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
+from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
@@ -28,49 +28,6 @@ PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exempla
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 FAR = 2.0  # the phantom's distance, against the largest seen between some rows of the first chunk
 PHANTOM_DRIFT = 1e-4  # squared way the mean may go, against the variance, before the phantom follows
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What Theorem 4 of gomes2010 promises, with the numbers filled in.
-
-    `epsilon` bounds the error of the utility of all sets of up to 2k rows at once, as the theorem asks.
-    """
-
-    utility: float
-    n_exemplars: int
-    epsilon: float
-    eta: float
-    confidence: float
-    phantom_loss: float
-
-    @property
-    def slack(self) -> float:
-        """k (epsilon + eta)."""
-        return self.n_exemplars * (self.epsilon + self.eta)
-
-    @property
-    def optimum_at_most(self) -> float:
-        """The most that any set of so many exemplars can reach: by the theorem, or because no loss is below zero."""
-        return min(2 * (self.utility + self.epsilon + self.slack), self.phantom_loss + self.epsilon)
-
-    @property
-    def says_something(self) -> bool:
-        """Whether the theorem bounds the optimum better than the phantom's loss does."""
-        return self.optimum_at_most < self.phantom_loss + self.epsilon
-
-    def __str__(self) -> str:
-        promise = (
-            f"Once no swap gains more than {self.eta:.3g}, the utility of {self.n_exemplars} exemplars on the whole "
-            f"stream is, with probability {self.confidence:.3g}, at least half the best possible minus "
-            f"{self.slack:.3g}."
-        )
-        if not self.says_something:
-            return f"{promise} Here that is no news; more validation rows or a nearer phantom would make it tighter."
-        return (
-            f"{promise} It is {self.utility:.4g} on the validation sample, so the best possible is at most "
-            f"{self.optimum_at_most:.4g}."
-        )
 
 
 class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
@@ -561,13 +518,13 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         """Validation rows for an `error_bound` of at most `error`, dissimilarities being within `value_range`."""
         return hoeffding_size(error, value_range, np.log(2 / delta), population=n_rows)
 
-    def guarantee(self, delta: float = 0.05) -> Guarantee:
+    def guarantee(self, delta: float = 0.05) -> SwapGuarantee:
         """Theorem 4 of gomes2010 with today's numbers."""
         self._check_fitted()
         k = self._F.n_chosen
         log_sets = 2 * k * np.log(max(self.n_seen_, 2))  # there are fewer than n^2k sets of up to 2k of n rows
         epsilon = self._hoeffding(np.log(2 / delta) + log_sets)
-        return Guarantee(self.utility_, k, epsilon, self._eta(), 1 - delta, self._F.phantom_loss)
+        return SwapGuarantee(self.utility_, k, epsilon, self._eta(), 1 - delta, self._F.phantom_loss)
 
     def _hoeffding(self, log_term: float) -> float:
         largest = float(self._F.to_slots.values[:, 0].max())

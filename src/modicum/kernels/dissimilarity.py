@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.kernels.pairs import fill
 from modicum.parallel import run_tiles
 from modicum.params import Where
 from modicum.rows import is_sparse, n_rows, take
@@ -152,21 +153,8 @@ class Function(Dissimilarity):
         self.takes_objects = takes_objects
 
     def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
-        rows = prepared
-        if not self.takes_objects and self._is_chunkwise(candidates, rows):
-            out[:] = self.function(candidates, rows)
-        else:
-            for i, candidate in enumerate(candidates):
-                out[i] = [self.function(candidate, row) for row in rows]
+        fill(self.function, candidates, prepared, out, objects=self.takes_objects)
         _check_answers(out)
-
-    def _is_chunkwise(self, candidates: Any, rows: Any) -> bool:
-        """Ask for a matrix of 2 rows and more columns than a row has: a function on two rows can't answer with one."""
-        a, b = candidates[[0, -1]], rows[[0] * (rows.shape[1] + 1)]
-        try:
-            return np.shape(self.function(a, b)) == (2, len(b))
-        except (TypeError, ValueError, IndexError):
-            return False
 
 
 NAMED: dict[str, Callable[[], Dissimilarity]] = {

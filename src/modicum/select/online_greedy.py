@@ -1,6 +1,5 @@
 """OnlineGreedy: kernel prototypes that maximise a log-determinant over a stream (schlegel2017, Algorithm 1)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,42 +8,12 @@ from modicum.budget import Plan
 from modicum.kernels import KERNEL
 from modicum.params import BUDGET, RANDOM_STATE, TRUTH, Number
 from modicum.rows import n_rows, take
+from modicum.select.guarantees import OnlineGuarantee
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.selector import HISTORY_BYTES, Selector
 
 FEWEST, MOST = 32, 1024  # candidates scored together: few while swaps spoil the scores, many on quiet streams
 BUSY = 8  # swaps in a block that make the next one smaller
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What Theorem 1 of schlegel2017 promises, with the numbers filled in.
-
-    All values are of log det(I + K / lambda), which is never negative and differs from `value_` by b log(lambda).
-    """
-
-    value: float
-    n_prototypes: int
-    coverage_error: float
-    estimate_error: float
-    threshold: float
-
-    @property
-    def slack(self) -> float:
-        """b (epsilon_r + 2 epsilon_f + epsilon_t)."""
-        return self.n_prototypes * (self.coverage_error + 2 * self.estimate_error + self.threshold)
-
-    @property
-    def optimum_at_most(self) -> float:
-        """The most that any set of so many rows can reach."""
-        return 2 * self.value + self.slack
-
-    def __str__(self) -> str:
-        return (
-            f"Once rows like the best ones have come by without a swap, log det(I + K / lambda) of "
-            f"{self.n_prototypes} prototypes is at least half the best possible minus {self.slack / 2:.3g}. "
-            f"It is {self.value:.4g}, so the best possible is at most {self.optimum_at_most:.4g}."
-        )
 
 
 class OnlineGreedy(Selector):
@@ -188,7 +157,7 @@ class OnlineGreedy(Selector):
     def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
         return LogDet.set_bytes(n_chosen, 0, row_bytes) + 16 * n_chosen + HISTORY_BYTES + 2048
 
-    def guarantee(self, coverage: float = 0.0) -> Guarantee:
+    def guarantee(self, coverage: float = 0.0) -> OnlineGuarantee:
         """Theorem 1 of schlegel2017 with today's numbers.
 
         `coverage` is how far, as 1 - k(x, z) of a normalized kernel, the nearest row that the stream brings again and
@@ -197,7 +166,7 @@ class OnlineGreedy(Selector):
         F, lam = self._set(), self.regularization
         unseen = float(np.log1p((np.sqrt(8 * coverage * lam) + 2 * coverage) / lam))
         value = F.value - F.n_chosen * F.least_gain
-        return Guarantee(value, F.n_chosen, unseen, self._estimate_error(), self._threshold_now())
+        return OnlineGuarantee(value, F.n_chosen, unseen, self._estimate_error(), self._threshold_now())
 
     def _threshold_now(self) -> float:
         return self.threshold * (abs(self.value_) if self.relative else 1.0)

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from modicum.select.sieves import Guarantee, SieveSelector
+from modicum.select.guarantees import SieveGuarantee
+from modicum.select.sieves import SieveSelector
 
 
 class SieveStreaming(SieveSelector):
@@ -68,7 +69,7 @@ class SieveStreaming(SieveSelector):
         high = math.floor(round(math.log(2 * self._limit * self._largest) / math.log1p(self.epsilon), 9))
         return np.arange(low, high + 1)
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> SieveGuarantee:
         """Theorem 5.3 of badanidiyuru2014 with today's numbers."""
         F = self._set()
-        return Guarantee(F.value - F.n_chosen * F.least_gain, 0.5 - self.epsilon, 1.0, "badanidiyuru2014")
+        return SieveGuarantee(F.value - F.n_chosen * F.least_gain, 0.5 - self.epsilon, 1.0, "badanidiyuru2014")

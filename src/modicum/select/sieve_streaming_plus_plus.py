@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from modicum.select.sieves import Guarantee, Sieve, SieveSelector
+from modicum.select.guarantees import SieveGuarantee
+from modicum.select.sieves import Sieve, SieveSelector
 
 
 class SieveStreamingPlusPlus(SieveSelector):
@@ -71,7 +72,7 @@ class SieveStreamingPlusPlus(SieveSelector):
     def _needed(self, sieve: Sieve) -> float:
         return sieve.level
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> SieveGuarantee:
         """Theorem 1 of kazemi2019 with today's numbers."""
         F = self._set()
-        return Guarantee(F.value - F.n_chosen * F.least_gain, 0.5 - self.epsilon, 1.0, "kazemi2019")
+        return SieveGuarantee(F.value - F.n_chosen * F.least_gain, 0.5 - self.epsilon, 1.0, "kazemi2019")

@@ -6,7 +6,6 @@ off, so that they start from zero and never fall.
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,28 +18,6 @@ from modicum.select.objectives.named import OBJECTIVE
 from modicum.state import Part
 
 BLOCK = 512  # candidates scored together
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """A part of the best possible value that a sieve algorithm reaches, with the numbers filled in."""
-
-    value: float
-    ratio: float
-    probability: float
-    paper: str
-
-    @property
-    def optimum_at_most(self) -> float:
-        """The most that any set of so many rows can reach."""
-        return self.value / self.ratio
-
-    def __str__(self) -> str:
-        certainty = "" if self.probability == 1.0 else f" with probability {self.probability:.3g}"
-        return (
-            f"The value is at least {self.ratio:.3g} of the best possible{certainty} ({self.paper}). It is "
-            f"{self.value:.4g}, so the best possible is at most {self.optimum_at_most:.4g}."
-        )
 
 
 class Sieve(Part):

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from modicum.budget import hoeffding_error
 from modicum.params import BUDGET, RANDOM_STATE, Int, Number, OneOf
 from modicum.rows import n_rows, take
+from modicum.select.guarantees import SwapGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.objectives import Block
 from modicum.select.objectives.named import OBJECTIVE
@@ -165,3 +167,17 @@ class StreamGreedy(JudgedSelector):
             self.n_swaps_ += len(changes) - missing
             start = part.stop
             self._history.record(self.n_seen_ + min(start, n_rows(X)), self._F.value, self.n_swaps_)
+
+    def guarantee(self, delta: float = 0.05) -> SwapGuarantee:
+        """Theorem 4 of gomes2010 with today's numbers; a ValueError for the objective "error", which has none."""
+        F = self._set()
+        if not F.monotone_submodular:
+            raise ValueError(f"StreamGreedy: no theorem speaks of {self._objective()!r}: it is not submodular.")
+        value, epsilon, ceiling = F.value - F.n_chosen * F.least_gain, 0.0, np.inf
+        if F.needs_validation:
+            variance = F.kernel.diagonal(F.rows.values)  # what a row can give at most
+            log_sets = 2 * F.n_chosen * np.log(max(self.n_seen_, 2))  # fewer than n^2k sets of up to 2k of n rows
+            log_term, seen = np.log(2 / delta) + log_sets, max(self.n_seen_, len(variance))
+            epsilon = hoeffding_error(len(variance), float(variance.max()), log_term, population=seen)
+            ceiling = float(F.shares @ variance)
+        return SwapGuarantee(value, F.n_chosen, epsilon, self.min_gain * abs(F.value), 1 - delta, ceiling)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from modicum.params import Int
-from modicum.select.sieves import Guarantee, Sieve, SieveSelector
+from modicum.select.guarantees import SieveGuarantee
+from modicum.select.sieves import Sieve, SieveSelector
 
 
 class ThreeSieves(SieveSelector):
@@ -111,7 +112,7 @@ class ThreeSieves(SieveSelector):
     def _most_sieves(self, n_chosen: int) -> int:
         return 1
 
-    def guarantee(self, failure: float = 0.01) -> Guarantee:
+    def guarantee(self, failure: float = 0.01) -> SieveGuarantee:
         """Theorem 2 of buschjager2021 with today's numbers.
 
         After `patience` rows in a row were turned away, fewer than log(1 / failure) / patience of all rows would pass,
@@ -120,4 +121,4 @@ class ThreeSieves(SieveSelector):
         F = self._set()
         ratio = (1 - self.epsilon) * (1 - 1 / math.e)
         value = F.value - F.n_chosen * F.least_gain
-        return Guarantee(value, ratio, (1 - failure) ** self._limit, "buschjager2021")
+        return SieveGuarantee(value, ratio, (1 - failure) ** self._limit, "buschjager2021")
