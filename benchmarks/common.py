@@ -24,6 +24,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PACKAGES = ["modicum", "numpy", "scipy", "scikit-learn", "numba", "threadpoolctl", "pyarrow"]
 MIB = 2**20
 MOST_PICTURE_BYTES = 290_000
+os.environ.setdefault("MODICUM_DATA", str(ROOT.parent / "shared" / "data"))  # modicum.datasets reads it too
 OURS, PEER, THIRD, GREY, PALE = "#0b6e99", "#d1603d", "#7a9e3a", "#6b7280", "#a9b4c2"
 
 
@@ -51,10 +52,16 @@ def thread_env(threads):
 
 def data_file(name):
     """A data file of the papers, from the folder MODICUM_DATA."""
-    folder = Path(os.environ.get("MODICUM_DATA", ROOT.parent / "shared" / "data"))
-    if not (folder / name).exists():
+    path = Path(os.environ["MODICUM_DATA"]) / name
+    if not path.exists():
         sys.exit(f"{name} is not there. Set MODICUM_DATA to the folder that holds it.")
-    return np.load(folder / name)
+    return np.load(path)
+
+
+def unit_range(X):
+    """Every column between 0 and 1."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - low) / np.where(high > low, high - low, 1)
 
 
 def overlapping_gaussians(n, d, seed, components=300):
@@ -111,6 +118,18 @@ def utility(X, centers, phantom):
     """F of eq. 3.6 in gomes2010 on the rows of X, for a phantom exemplar given as a row."""
     to_phantom, _ = nearest(X, np.reshape(phantom, (1, -1)))
     return float(np.maximum(to_phantom - nearest(X, centers)[0], 0).mean())
+
+
+def rbf(A, B, width):
+    """exp(-|a - b|^2 / (2 width^2)), in float64."""
+    A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
+    squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T
+    return np.exp(np.maximum(squares, 0) / (-2 * width**2))
+
+
+def log_det(K, regularization=1.0):
+    """log det(K + lambda I), from the definition."""
+    return float(np.linalg.slogdet(K + regularization * np.eye(len(K)))[1])
 
 
 def snap(X, centers):

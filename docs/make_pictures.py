@@ -1,9 +1,11 @@
-"""Make docs/images/digits.png from the package's own figures.
+"""Make docs/images/digits.png from the package's own figures, and docs/images/forecast.png by its example.
 
 python docs/make_pictures.py
 """
 
+import contextlib
 import io
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,9 @@ import modicum
 from modicum.plot import exemplar_images, sample_map
 from modicum.plot.style import LIGHT
 
-DIGITS = Path(__file__).parent / "images" / "digits.png"
+HERE = Path(__file__).resolve().parent
+IMAGES = HERE / "images"
+FORECAST = HERE.parent / "examples" / "forecast.py"
 K = 40
 
 
@@ -41,18 +45,26 @@ def side_by_side(parts: list[tuple[np.ndarray, str]]) -> Figure:
     return figure
 
 
-def main() -> None:
+def digits() -> Figure:
     X = load_digits().data.astype(np.float32)
     model = modicum.ExemplarClustering(K, random_state=0).fit(modicum.stream(X))
     cloud = sample_map(model, image=(8, 8))
     cloud.axes[0].set(xlabel="", ylabel="")
-    parts = [
-        (pixels(cloud), f"{len(X):,} digits come by once…"),
-        (pixels(exemplar_images(model, (8, 8))), f"…and {K} of them stand for all"),
-    ]
-    DIGITS.parent.mkdir(exist_ok=True)
-    side_by_side(parts).savefig(DIGITS)
-    print(f"{DIGITS.name}: {DIGITS.stat().st_size:,} bytes")
+    return side_by_side(
+        [
+            (pixels(cloud), f"{len(X):,} digits come by once…"),
+            (pixels(exemplar_images(model, (8, 8))), f"…and {K} of them stand for all"),
+        ]
+    )
+
+
+def main() -> None:
+    IMAGES.mkdir(exist_ok=True)
+    digits().savefig(IMAGES / "digits.png")
+    with contextlib.chdir(IMAGES):  # where the example writes its picture
+        runpy.run_path(str(FORECAST))
+    for picture in sorted(IMAGES.iterdir()):
+        print(f"{picture.name}: {picture.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

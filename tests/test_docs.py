@@ -91,7 +91,7 @@ def in_this_process(command, monkeypatch):
     from modicum.cli import main
 
     output = io.StringIO()
-    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    monkeypatch.setattr(sys, "argv", shlex.split(command.replace("\\\n", " ")))
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), pytest.raises(SystemExit) as ended:
         main()
     return output.getvalue(), ended.value.code
@@ -184,10 +184,19 @@ def test_every_public_name_is_told_of():
     assert not missing
 
 
-def test_every_parameter_of_exemplar_clustering_is_explained():
-    page = text_of("docs/exemplars.md")
-    missing = [name for name in modicum.ExemplarClustering().get_params() if f"`{name}" not in page]
-    assert not missing
+@pytest.mark.parametrize(
+    ("page", "learners"),
+    [
+        ("exemplars", ["ExemplarClustering"]),
+        ("selectors", ["OnlineGreedy", "BlockGreedy", "StreamGreedy", "SieveStreaming", "ThreeSieves"]),
+        ("regression", ["SparseGPRegressor", "PrototypeRegressor", "KRLS"]),
+    ],
+)
+def test_every_parameter_is_explained(page, learners):
+    text = text_of(f"docs/{page}.md")
+    for name in learners:
+        missing = [param for param in getattr(modicum, name)().get_params(deep=False) if f"`{param}" not in text]
+        assert not missing, name
 
 
 def test_papers_page_is_what_the_command_prints():

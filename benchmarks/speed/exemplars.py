@@ -15,11 +15,8 @@ apricot=INTERPRETER for one package.
 """
 
 import json
-import os
 import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +34,8 @@ from common import (
     nearest,
     overlapping_gaussians,
     snap,
-    thread_env,
 )
+from peers import PEER_OPTIONS, interpreters, run_worker
 
 COMMAND = "python benchmarks/speed/exemplars.py"
 YARDSTICK = "kmedoids fasterpam"
@@ -202,21 +199,6 @@ def worker(name, n, k, seed):
     print(json.dumps({**meter.facts(), **facts}))
 
 
-def run_once(name, threads, sizes, limit, pythons):
-    package = CONTESTANTS[name][1]
-    python = pythons.get(package.removesuffix("-select").removesuffix("-py"), pythons["*"])
-    python = sys.executable if package in ("modicum", "numpy", "scikit-learn") else python
-    command = [python, __file__, "--worker", name, *map(str, sizes)]
-    start = time.perf_counter()
-    try:
-        done = subprocess.run(command, env=thread_env(threads), capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return {"status": f"over {limit:g} s"}
-    if done.returncode:
-        return {"status": "failed: " + (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:150]}
-    return {"status": "ok", "wall": time.perf_counter() - start, **json.loads(done.stdout.splitlines()[-1])}
-
-
 def run_all(args, sizes, pythons):
     """{(name, threads): runs}, round by round, so that a slow moment of the machine hits all alike."""
     runs = {(name, threads): [] for threads in (2, 1) for name in CONTESTANTS}
@@ -230,7 +212,11 @@ def run_all(args, sizes, pythons):
             if with_two["status"].startswith("over"):
                 done.append({"status": with_two["status"] + " even with 2 threads"})
                 continue
-            done.append(run_once(name, threads, sizes, args.limit, pythons))
+            done.append(
+                run_worker(
+                    __file__, name, CONTESTANTS[name][1], sizes, threads=threads, limit=args.limit, pythons=pythons
+                )
+            )
             told = "{seconds:.3f} s".format(**done[-1]) if "seconds" in done[-1] else done[-1]["status"]
             print(f"round {turn + 1}, {threads} thread(s), {name}: {told}", file=sys.stderr, flush=True)
     return runs
@@ -327,11 +313,9 @@ def main():
     args = arguments(
         __doc__,
         repeat={"type": int, "default": 3},
-        limit={"type": float, "default": 120.0, "help": "seconds for one run of one contestant"},
-        peer_python={"action": "append", "default": [], "metavar": "[PACKAGE=]INTERPRETER"},
+        **PEER_OPTIONS,
     )
-    pythons = {"*": os.environ.get("MODICUM_PEER_PYTHON", sys.executable)}
-    pythons |= dict(text.split("=", 1) if "=" in text else ("*", text) for text in args.peer_python)
+    pythons = interpreters(args.peer_python)
     n, k = (2000, 20) if args.quick else (20000, 100)
     if args.quick:
         args.repeat = 1

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from modicum.checks import check_learner
     from modicum.cluster.exemplars import ExemplarClustering
     from modicum.cluster.online_kmeans import OnlineKMeans
+    from modicum.regress.krls import KRLS
     from modicum.regress.prototypes import PrototypeRegressor
+    from modicum.regress.sparse_gp import SparseGPRegressor
     from modicum.reservoir import Reservoir
     from modicum.select.block_greedy import BlockGreedy
     from modicum.select.online_greedy import OnlineGreedy
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BlockGreedy": "select.block_greedy",
     "ExemplarClustering": "cluster.exemplars",
+    "KRLS": "regress.krls",
     "Learner": "base",
     "OnlineGreedy": "select.online_greedy",
     "OnlineKMeans": "cluster.online_kmeans",
@@ -34,6 +37,7 @@ _HOMES = {
     "Reservoir": "reservoir",
     "SieveStreaming": "select.sieve_streaming",
     "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
+    "SparseGPRegressor": "regress.sparse_gp",
     "StreamGreedy": "select.stream_greedy",
     "ThreeSieves": "select.three_sieves",
     "Traits": "base",
@@ -44,12 +48,14 @@ _HOMES = {
 LEARNERS = (
     "BlockGreedy",
     "ExemplarClustering",
+    "KRLS",
     "OnlineGreedy",
     "OnlineKMeans",
     "PrototypeRegressor",
     "Reservoir",
     "SieveStreaming",
     "SieveStreamingPlusPlus",
+    "SparseGPRegressor",
     "StreamGreedy",
     "ThreeSieves",
 )
@@ -57,6 +63,7 @@ LEARNERS = (
 __all__ = [
     "BlockGreedy",
     "ExemplarClustering",
+    "KRLS",
     "Learner",
     "OnlineGreedy",
     "OnlineKMeans",
@@ -64,6 +71,7 @@ __all__ = [
     "Reservoir",
     "SieveStreaming",
     "SieveStreamingPlusPlus",
+    "SparseGPRegressor",
     "StreamGreedy",
     "ThreeSieves",
     "Traits",

@@ -1,8 +1,25 @@
-"""Seeded generators of rows for demonstrations, tests and benchmarks."""
+"""Rows for demonstrations, tests and benchmarks: seeded generators, and the data of the papers.
 
-from collections.abc import Iterator
+The papers' files are looked for in the folder that the variable MODICUM_DATA names.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
+
+from modicum.exceptions import DataError
+
+CHECKSUMS = {  # sha256: other copies of these data differ in rows, order or scale, and numbers would not compare
+    "boston_housing.npz": "d1bd3d97f147b6b6df1da29e41da49a117fc2979f538c259252afcacab893d86",
+    "kddcup99_10pct.npz": "f9d6e74ed3f35c2b9987676c1c43e546958f278b1dca5a19abe844dd72f08ac9",
+    "kin40k.npz": "ac38832afcda818cc10d92e95f70e4b416a816b3eedeb33f838c6c980aff729e",
+    "parkinsons_telemonitoring.npz": "dab1ef0c6062fb26a5a8fc763324494b787161c5d590ec320071feae6225df0e",
+    "santafe_laser.npz": "a0c023b581dfdbccf9562e13e7e6e3f69e0f5fa6e55db5583e7137dba3553078",
+}
+SYMBOLIC = ("protocol_type", "service", "flag", "land", "logged_in", "is_host_login", "is_guest_login")
 
 
 def mixture(
@@ -21,3 +38,53 @@ def mixture(
         label = rng.choice(n_clusters, min(chunk_size, n_rows - start), p=parts)
         noise = rng.standard_normal((len(label), n_columns), np.float32)
         yield centers[label] + spread[label, None] * noise
+
+
+def telemonitoring() -> tuple[np.ndarray, np.ndarray]:
+    """Parkinson's Telemonitoring: 5,875 x 20 and the motor score.
+
+    The total score, the data's other target, is left out; the number of the patient is one of the columns.
+    """
+    found = _read("parkinsons_telemonitoring.npz")
+    names = found["columns"].tolist()
+    inputs = [column for column, name in enumerate(names) if name not in ("motor_UPDRS", "total_UPDRS")]
+    return found["x"][:, inputs], found["x"][:, names.index("motor_UPDRS")]
+
+
+def boston_housing() -> tuple[np.ndarray, np.ndarray]:
+    """Boston Housing: 506 x 13 and the median value of homes in thousands of dollars."""
+    table = _read("boston_housing.npz")["x"]
+    return table[:, :-1], table[:, -1]
+
+
+def santa_fe_laser() -> np.ndarray:
+    """Santa Fe time series A, 10,093 intensities of a laser; the first 1,000 were those of the competition."""
+    return _read("santafe_laser.npz")["series"].astype(np.float64)
+
+
+def kdd_cup99() -> tuple[np.ndarray, list[str]]:
+    """KDD Cup 1999, the 10 percent file in its order: 494,021 x 41 and the names of columns.
+
+    Columns in `SYMBOLIC` are codes of categories.
+    """
+    found = _read("kddcup99_10pct.npz")
+    return found["x"], found["columns"].tolist()
+
+
+def kin40k() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """KIN40K: 10,000 training rows of 8 columns and their targets, then 30,000 test rows and theirs."""
+    found = _read("kin40k.npz")
+    X, y, X_test, y_test = (found[name].astype(np.float64) for name in ("x_train", "y_train", "x_test", "y_test"))
+    return X, y.ravel(), X_test, y_test.ravel()
+
+
+def _read(name: str) -> Mapping[str, np.ndarray]:
+    path = Path(os.environ.get("MODICUM_DATA", "")) / name
+    if not path.is_file():
+        raise DataError(
+            f"{name} is not in the folder {str(path.parent)!r}. Set MODICUM_DATA to the folder that has it."
+        )
+    if hashlib.sha256(path.read_bytes()).hexdigest() != CHECKSUMS[name]:
+        raise DataError(f"{path} is not the file that was expected: its sha256 differs.")
+    with np.load(path) as arrays:
+        return dict(arrays)

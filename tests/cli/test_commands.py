@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import modicum
-from modicum import ExemplarClustering
+from modicum import ExemplarClustering, OnlineGreedy
+from modicum.cli.values import command_name
+from modicum.kernels import RBF
 
 
 def lines(done):
@@ -77,6 +79,30 @@ class TestSelect:
         done = lines(modicum_command("select", "rows.parquet", "-k", 3, "--locked", "keep.npy"))
         assert [99.0] * 4 in [[pick[f"{p}{i}"] for i in range(4)] for pick in done for p in ("f",)]
 
+    def test_rows_that_differ(self, modicum_command, table, tmp_path):
+        options = ("--kernel", "rbf(2.5)", "--threshold", "1e-4", "--relative", "false", "--save", "s.mcm")
+        command = ("select", "rows.parquet", "--objective", "logdet", "-k", 20, *options, "--report", "r.html")
+        done = modicum_command(*command, "--text", "name")
+        picks = lines(done)
+        X = np.column_stack([table[f"f{i}"] for i in range(4)])
+        model = OnlineGreedy(20, kernel=RBF(2.5), threshold=1e-4, relative=False).learn(modicum.stream(X))
+        assert [pick["position"] for pick in picks] == model.indices_.tolist()
+        assert [pick["prototype"] for pick in picks] == list(range(20))
+        assert [pick["name"] for pick in picks] == [f"row {i}" for i in model.indices_]
+        assert f"20 of 6,000 rows chosen in {done.stderr.split(' in ')[1].split(';')[0]}; logdet is" in done.stderr
+        assert "20 prototypes were chosen from 6,000 rows" in (tmp_path / "r.html").read_text()
+        shown = modicum_command("show", "s.mcm").stdout
+        assert "RBF(2.5)" in shown
+        assert "value so far" in shown
+
+    def test_rows_that_predict_best(self, modicum_command, table, tmp_path):
+        command = ("select", "rows.parquet", "--objective", "error", "--target", "f3", "-k", 10)
+        picks = lines(modicum_command(*command, "--validation", 100, "--noise", 0.01, "--save", "s.mcm"))
+        assert len(picks) == 10
+        assert list(picks[0]) == ["position", "prototype", "f0", "f1", "f2", "f3", "name"]
+        assert modicum.load(tmp_path / "s.mcm").column_names_ == ["f0", "f1", "f2"]
+        assert "guarantee" not in modicum_command("show", "s.mcm").stdout
+
     def test_quiet_when_not_a_terminal(self, modicum_command, table):
         done = modicum_command("select", "rows.parquet", "-k", 2)
         assert done.stderr.count("\n") == 1
@@ -95,6 +121,8 @@ class TestErrors:
             (["select", "rows.parquet", "--dissimilarity", "far away"], "dissimilarity"),
             (["select", "-", "--checkpoint", "c.mcm"], "standard input"),
             (["select", "rows.parquet", "--checkpoint", "c.mcm", "--every", "soon"], "30s"),
+            (["select", "rows.parquet", "--objective", "logdet", "--swaps", "one"], "which takes --budget, --kernel"),
+            (["select", "rows.parquet", "--objective", "logdet", "--kernel", "rbf(0)"], "width must be a number above"),
             (["show", "rows.parquet"], "rows.parquet"),
             (["predict", "nowhere.mcm", "rows.parquet"], "does not exist"),
         ],
@@ -124,8 +152,6 @@ class TestOthers:
     def test_every_learner_has_a_fit_command(self, modicum_command, table, tmp_path):
         text = modicum_command("fit", "--help").stdout
         for cls in modicum.load_all_learners().values():
-            from modicum.cli.fit import command_name
-
             assert command_name(cls) in text
         modicum_command("fit", "kmeans", "rows.parquet", "-k", 3, "-o", "k.mcm")
         modicum_command("fit", "reservoir", "rows.parquet", "--budget", 7, "-o", "r.mcm")

@@ -10,6 +10,11 @@ import numpy as np
 import pytest
 
 import modicum
+from modicum.cli.objectives import AIMS, make_learner
+from modicum.cli.progress import Progress
+from modicum.cli.run import learn
+
+SMALL = {"validation": "100", "min_gain": "0.01"}  # rows that judge: enough to resume, little to compute
 
 
 @pytest.fixture
@@ -51,6 +56,39 @@ def test_sigkill_at_random_moments(tmp_path, rows):
     assert modicum.load(tmp_path / "end.mcm").to_bytes() == straight
     assert (tmp_path / "picks.csv").read_bytes() == (tmp_path / "straight.csv").read_bytes()
     assert not list(tmp_path.glob(".run.mcm.*")), "leftovers of killed writers"
+
+
+class _Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("objective", AIMS)
+def test_every_objective_resumes(tmp_path, rows, monkeypatch, objective):
+    """The same without processes: stopped after some chunks, at a moment of no importance, and started again."""
+    monkeypatch.chdir(tmp_path)
+    given = {"n_exemplars": "10", "random_state": "0", **({} if objective in ("exemplar", "logdet") else SMALL)}
+    target = "0" if objective == "error" else None
+
+    def run(**more):
+        learner = make_learner(objective, given, target)
+        return learn(learner, "rows.npy", chunk_size=1000, target=target, **{"checkpoint": None, "every": "0s", **more})
+
+    straight = run()
+    checkpoint = tmp_path / "run.mcm"
+    with monkeypatch.context() as patched:
+        patched.setattr(Progress, "show", _kill_at(7_000))
+        with pytest.raises(_Killed):
+            run(checkpoint=checkpoint)
+    assert modicum.state.read(checkpoint)["checkpoint"]["position"] == 6_000
+    assert run(checkpoint=checkpoint).learner.to_bytes() == straight.learner.to_bytes()
+
+
+def _kill_at(row):
+    def show(self, learner, position):
+        if position == row:
+            raise _Killed
+
+    return show
 
 
 def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):

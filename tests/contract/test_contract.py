@@ -15,6 +15,7 @@ LEARNERS = {
         modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
     ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
+    "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
     "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],
     "PrototypeRegressor": [
@@ -24,6 +25,10 @@ LEARNERS = {
     "SieveStreaming": [modicum.SieveStreaming(5)],
     "SieveStreamingPlusPlus": [modicum.SieveStreamingPlusPlus(5)],
     "ThreeSieves": [modicum.ThreeSieves(5, patience=30)],
+    "SparseGPRegressor": [
+        modicum.SparseGPRegressor(8, budget=60),
+        modicum.SparseGPRegressor(5, budget="48 KiB", noise=0.1, objective="variance", predictor="active"),
+    ],
     "StreamGreedy": [modicum.StreamGreedy(8), modicum.StreamGreedy(8, objective="variance", validation=50)],
 }
 CASES = [
@@ -63,12 +68,14 @@ EXPECTED_FAILURES = {
         modicum.Reservoir(20, random_state=0),
         modicum.ExemplarClustering(3, random_state=0),
         modicum.OnlineKMeans(3),
+        modicum.KRLS(20),
         modicum.OnlineGreedy(5),
         modicum.BlockGreedy(6, block_size=2, random_state=0),
         modicum.PrototypeRegressor(modicum.OnlineGreedy(10), random_state=0),
         modicum.SieveStreaming(3),
         modicum.SieveStreamingPlusPlus(3),
         modicum.ThreeSieves(3, patience=10),
+        modicum.SparseGPRegressor(20, random_state=0),
         modicum.StreamGreedy(5, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),

@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from modicum._jit.kernels import LOWEST, decay
-from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial
-from modicum.kernels.distances import TILE_ENTRIES, square_distances
+from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial, distances
 
 WIDTHS = np.array([0.5, 3.0, 1.0])
 
@@ -64,13 +63,11 @@ def test_sparse_rows_stay_sparse(name, chunks):
     np.testing.assert_allclose(kernel.diagonal(A), np.diag(by_pairs(formula, chunks[0], chunks[0])), rtol=1e-12)
 
 
-def test_many_tiles_are_one_matrix():
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(300, 2)), rng.normal(size=(TILE_ENTRIES // 64, 2))
-    for kernel in (RBF(1.0), Laplacian(1.0), Hamming(1.0)):
-        found = kernel(A, B)
-        some = [0, 63, 64, 65, 299]
-        np.testing.assert_allclose(found[some], [kernel(A[[i]], B)[0] for i in some], rtol=1e-12)
+@pytest.mark.parametrize("entries", [1, 3 * 11, 8 * 11])
+@pytest.mark.parametrize(("kernel", "formula"), FORMULAS.values(), ids=FORMULAS.keys())
+def test_many_tiles_are_one_matrix(kernel, formula, entries, chunks, monkeypatch):
+    monkeypatch.setattr(distances, "TILE_ENTRIES", entries)
+    np.testing.assert_allclose(kernel(*chunks), by_pairs(formula, *chunks), rtol=1e-12, atol=1e-13)
 
 
 def test_far_from_the_origin_no_digits_are_lost():
@@ -81,7 +78,7 @@ def test_far_from_the_origin_no_digits_are_lost():
 
 def test_distances_are_never_negative():
     X = np.random.default_rng(0).normal(size=(50, 4))
-    assert square_distances(X, X).min() >= 0
+    assert distances.square_distances(X, X).min() >= 0
     assert RBF(0.1)(X, X).max() <= 1
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from modicum import ExemplarClustering
+from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, stream
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +43,21 @@ def words():
     return ExemplarClustering(2, dissimilarity=unlike, random_state=0).fit(
         ["abc", "abcd", "ab", "xyz", "xyzw", "xy"] * 4
     )
+
+
+@pytest.fixture(scope="session")
+def prototypes(blobs):
+    return OnlineGreedy(30, threshold=1e-4).fit(stream(blobs, chunk_size=100))
+
+
+@pytest.fixture(scope="session")
+def blocks(blobs):
+    return BlockGreedy(30, block_size=6, random_state=0).fit(stream(blobs, chunk_size=100))
+
+
+@pytest.fixture(scope="session")
+def wave():
+    """Rows and targets that a few hundred rows can teach."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(1500, 2))
+    return X, np.sin(2 * X[:, 0]) + rng.normal(0, 0.1, len(X))

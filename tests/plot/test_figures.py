@@ -9,10 +9,25 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox
 from scipy.sparse import csr_matrix
 
-from modicum import ExemplarClustering, OnlineKMeans
-from modicum.plot import cluster_sizes, curve, exemplar_images, sample_map, utility_over_stream
+from modicum import ExemplarClustering, OnlineGreedy, OnlineKMeans
+from modicum.kernels import Linear
+from modicum.plot import (
+    cluster_sizes,
+    curve,
+    exemplar_images,
+    interval_coverage,
+    nearest_similarities,
+    predictions_and_truth,
+    prototype_map,
+    sample_map,
+    similarity_matrix,
+    utility_over_stream,
+    value_over_stream,
+)
 from modicum.plot.images import as_pictures, data_uri
 from modicum.plot.maps import spread_colours
+from modicum.plot.predictions import coverage
+from modicum.plot.similarities import order_by_likeness, similarities
 from modicum.plot.style import as_svg
 
 
@@ -148,3 +163,82 @@ def test_figures_leave_pyplot_alone(dense):
 
     assert isinstance(cluster_sizes(dense), Figure)
     assert not plt.get_fignums()
+
+
+# ---- selectors -----------------------------------------------------------------------------------------
+
+
+def test_value_and_swaps_against_rows(prototypes):
+    value, swaps = (axes.lines[0] for axes in value_over_stream(prototypes, "log-determinant").axes)
+    history = prototypes.history_
+    np.testing.assert_array_equal(value.get_xydata(), np.c_[history["rows"], history["value"]])
+    np.testing.assert_array_equal(swaps.get_ydata(), history["swaps"])
+
+
+def test_an_estimate_ends_at_a_true_value(blocks):
+    axes = value_over_stream(blocks).axes[0]
+    estimate, dot = axes.lines
+    assert axes.get_ylabel() == "value, estimated"
+    np.testing.assert_array_equal(estimate.get_ydata(), blocks.history_["value"])
+    np.testing.assert_allclose(dot.get_xydata(), [[1000, blocks.value_]])
+
+
+def test_similar_prototypes_are_next_to_each_other(prototypes):
+    order = order_by_likeness(prototypes)
+    np.testing.assert_array_equal(np.sort(order), np.arange(30))
+    K = similarities(prototypes)
+    in_order = K[order[1:], order[:-1]].mean()
+    assert in_order > K[1:, :-1].diagonal().mean()
+    blob = np.argmax(prototypes.prototypes_[order][:, :3], axis=1)  # blobs are far apart: each is one stretch
+    assert np.count_nonzero(np.diff(blob)) == 2
+    shades = similarity_matrix(prototypes).axes[0].images[0].get_array()
+    np.testing.assert_allclose(shades[..., 3], K[np.ix_(order, order)])
+
+
+def test_opposite_rows_have_another_colour():
+    X = np.array([[1.0, 0.0], [-1.0, 0.1], [0.0, 1.0], [2.0, 0.1]])
+    selector = OnlineGreedy(4, kernel=Linear()).fit(X)
+    K = similarities(selector)
+    np.testing.assert_allclose(K.diagonal(), 1.0)
+    shades = similarity_matrix(selector).axes[0].images[0].get_array().reshape(-1, 4)
+    assert len({tuple(colour) for colour in shades[:, :3].round(3)}) == 2
+    assert nearest_similarities(selector).axes[0].get_xlim()[0] < 0 or K.min() >= 0
+
+
+def test_histogram_of_nearest_similarities(prototypes):
+    bars = nearest_similarities(prototypes).axes[0].patches
+    assert sum(bar.get_height() for bar in bars) == 30
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_prototypes(n):
+    selector = OnlineGreedy(n, kernel="linear").fit(np.eye(5))
+    similarity_matrix(selector)
+    nearest_similarities(selector)
+    prototype_map(selector)
+
+
+def test_map_of_prototypes_by_block(blocks):
+    dots = prototype_map(blocks).axes[0].collections[0]
+    colours = np.array([to_hex(c) for c in dots.get_facecolors()])
+    assert len(dots.get_offsets()) == 30
+    for block in set(blocks.blocks_):
+        assert len(set(colours[blocks.blocks_ == block])) == 1
+
+
+# ---- predictions ---------------------------------------------------------------------------------------
+
+
+def test_predictions_against_truth():
+    truth = np.linspace(-1, 1, 50)
+    dots = predictions_and_truth(truth, truth**2).axes[0].collections[0].get_offsets()
+    np.testing.assert_allclose(dots[:, 1], dots[:, 0] ** 2)
+
+
+def test_intervals_of_the_right_width_lie_on_the_diagonal():
+    rng = np.random.default_rng(0)
+    std = rng.uniform(0.5, 2.0, 20_000)
+    errors = std * rng.normal(size=len(std))
+    _, line = interval_coverage(errors, std).axes[0].lines
+    np.testing.assert_allclose(line.get_ydata(), line.get_xdata(), atol=0.02)  # four standard errors are 0.014
+    assert (coverage(errors, 0.5 * std, [0.5, 0.95]) < [0.4, 0.8]).all()

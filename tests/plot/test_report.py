@@ -8,12 +8,28 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
-from modicum import ExemplarClustering, OnlineKMeans, Reservoir, __version__
+from modicum import (
+    ExemplarClustering,
+    OnlineGreedy,
+    OnlineKMeans,
+    PrototypeRegressor,
+    Reservoir,
+    StreamGreedy,
+    ThreeSieves,
+    __version__,
+    stream,
+)
 from modicum.base import Learner
 from modicum.history import History
+from modicum.kernels import RBF
 from modicum.plot import write_report
 from modicum.plot.gallery import MOST_ROWS
-from modicum.plot.pages import PAGES, gain_over_random
+from modicum.plot.pages import PAGES
+from modicum.plot.pages.exemplars import gain_over_random
+from modicum.plot.similarities import order_by_likeness
+from modicum.regress.krls import KRLS
+from modicum.regress.sparse_gp import SparseGPRegressor
+from modicum.select.objectives.error import PredictionError
 
 LIMIT = 1_500_000
 
@@ -223,6 +239,82 @@ def test_reservoir(report, blobs):
     assert "All 1,000 rows seen so far are kept." in report(Reservoir(2000).fit(blobs)).text
     weighted = Reservoir(50, random_state=0).fit(blobs, sample_weight=np.linspace(1, 99, 1000))
     assert "in proportion to its weight" in report(weighted).text
+
+
+def test_prototypes(report, prototypes):
+    page = report(prototypes, picks={"name": [f"number {i}" for i in range(30)]})
+    assert f"30 prototypes were chosen from 1,000 rows; the log-determinant is {prototypes.value_:.3g}." in page.text
+    assert f"swaps {prototypes.n_swaps_}" in page.text
+    assert "number 29" in page.text
+    assert len(page.all("svg")) == 4
+    assert str(prototypes.guarantee()) in page.text
+    order = order_by_likeness(prototypes)
+    first, second = (page.text.index(f" number {i} ") for i in order[:2])
+    assert first < second
+
+
+def test_blocks_tell_estimate_and_truth(report, blocks):
+    text = report(blocks, image=(1, 5)).text
+    assert "coloured by block" in text
+    assert "true value" in text
+
+
+def test_sieves_join_and_do_not_swap(report, blobs):
+    text = report(ThreeSieves(10, patience=50).fit(stream(blobs, chunk_size=100))).text
+    assert "rows joined 10" in text
+
+
+def test_objects_that_were_chosen(report):
+    def alike(a, b):
+        return len(set(a) & set(b)) / np.sqrt(len(set(a)) * len(set(b)))
+
+    words = ["stream", "master", "kernel", "colonel", "budget", "gadget"]
+    selector = OnlineGreedy(3, kernel=alike).fit(words * 3)
+    page = report(selector)
+    assert all(word in page.text for word in selector.prototypes_)
+    assert "alike" in page.text
+
+
+def test_few_rows_still_wait(report, blobs):
+    assert "7 prototypes were chosen from 7 rows" in report(OnlineGreedy(20).fit(blobs[:7])).text
+
+
+@pytest.mark.parametrize("targets", ["sample", "prototypes"])
+def test_regression_on_prototypes(report, wave, targets):
+    learner = PrototypeRegressor(OnlineGreedy(40, threshold=1e-4), targets=targets, random_state=0).fit(*wave)
+    page = report(learner)
+    assert "Predictions rest on 40 prototypes and were learned from 1,500 rows." in page.text
+    kept = 1500 if targets == "sample" else 40
+    assert f"on {kept:,} kept rows" in page.text
+    assert len(page.all("svg")) == 5
+
+
+def test_rows_chosen_for_the_error_tell_the_error(report, wave):
+    learner = StreamGreedy(20, objective=PredictionError(RBF(1.0), 0.01), validation=200, random_state=0).fit(*wave)
+    assert f"the squared error is {-learner.value_:.3g}" in report(learner).text
+
+
+def test_gaussian_process(report, wave):
+    learner = SparseGPRegressor(20, budget=300, kernel=RBF(1.0), noise=0.01, random_state=0)
+    X, y = wave
+    page = report(learner.fit(stream(X, target=y, chunk_size=300)))
+    assert "Predictions rest on 20 active rows and were learned from 1,500 rows" in page.text
+    assert "on 300 kept rows" in page.text
+    covered = re.search(r"(\d+)% of targets lie within intervals made for 95%", page.text)
+    assert 85 <= int(covered[1]) <= 100
+    assert f"noise, standard deviation {np.sqrt(learner.noise_):.3g}" in page.text
+
+
+def test_gaussian_process_of_few_rows(report, wave):
+    X, y = wave
+    text = report(SparseGPRegressor(20, kernel=RBF(1.0), noise=0.01).fit(X[:10], y[:10])).text
+    assert "Predictions rest on 10 active rows" in text
+
+
+@pytest.mark.parametrize("budget", [None, 20])
+def test_recursive_least_squares(report, wave, budget):
+    learner = KRLS(budget, kernel=RBF(1.0)).fit(*wave)
+    assert f"Predictions rest on {learner.n_retained_} prototypes and were learned from" in report(learner).text
 
 
 class _Tally(Learner):

@@ -84,10 +84,11 @@ def put_row(M, n, j, row, corner):
 
 @compiled
 def least_needed(Q, mean, n, h, delta, value):
-    """The slot whose value the others foretell best, n for the newcomer itself.
+    """The slot that a newcomer should take, n for none.
 
-    Slot j, left out, is foretold with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's row at their
-    end: its weights are h, its `value` is known and what is left of its kernel value is delta.
+    Left out, slot j is foretold by the others with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's
+    row at their end: its weights are h, its `value` is known and what is left of its kernel value is delta. The slot
+    with the least error goes, among those of which less is left (1 / Q_jj) than of the newcomer.
     """
     weights = np.empty(n)
     times(Q, n, mean, weights)
@@ -97,7 +98,8 @@ def least_needed(Q, mean, n, h, delta, value):
     weight = (value - foretold) / delta
     slot, least = n, abs(weight * delta)
     for j in range(n):
-        error = abs((weights[j] - h[j] * weight) / (Q[j, j] + h[j] * h[j] / delta))
-        if error < least:
+        precision = Q[j, j] + h[j] * h[j] / delta
+        error = abs((weights[j] - h[j] * weight) / precision)
+        if error < least and precision * delta > 1.0:
             slot, least = j, error
     return slot

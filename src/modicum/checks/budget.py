@@ -25,7 +25,7 @@ def saved_file_is_not_larger_than_what_is_held(learner: Learner) -> None:
     X = rows(500)
     model = fresh(learner).partial_fit(X, targets(learner, X))
     blob = model.to_bytes()
-    names = 8 + int.from_bytes(blob[:8], "little")  # the header: names, shapes and numbers, whose size depends on no row
+    names = 8 + int.from_bytes(blob[:8], "little")  # the header, whose size depends on no row
     assert len(blob) - names <= model.nbytes_ + 64, f"{len(blob) - names} bytes saved, {model.nbytes_} said to be held"
     assert names <= 2**17, f"the header of the file has {names} bytes"
 

@@ -1,7 +1,6 @@
 """`modicum fit LEARNER SOURCE`: learn a stream and save the state. One command for every public learner."""
 
 import inspect
-import re
 import shlex
 import sys
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from modicum.cli import options as o
 from modicum.cli.output import check_folder
 from modicum.cli.progress import say
 from modicum.cli.run import Run, learn
+from modicum.cli.values import command_name
 
 
 class _ByAnyPart(TyperGroup):
@@ -29,11 +29,6 @@ class _ByAnyPart(TyperGroup):
 app = typer.Typer(
     cls=_ByAnyPart, help="Learn a source and save what was learned.", no_args_is_help=True, rich_markup_mode=None
 )
-
-
-def command_name(cls: type[Learner]) -> str:
-    """exemplar-clustering for ExemplarClustering, online-kmeans for OnlineKMeans."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
 
 def fit_command(cls: type[Learner]) -> Any:
@@ -76,7 +71,7 @@ def fit_command(cls: type[Learner]) -> Any:
         write_report(run, report, image, text, None)
 
     fit.__doc__ = (inspect.getdoc(cls) or "").partition("\n")[0]
-    return o.with_constructor_options(fit, cls)
+    return o.with_options(fit, o.constructor_options(cls))
 
 
 def write_report(run: Run, report: o.Path | None, image: str | None, text: str | None, picks: Any) -> None:

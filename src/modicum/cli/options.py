@@ -5,19 +5,17 @@ A new learner needs no code here: whatever its constructor takes becomes an opti
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from modicum.base import Learner
-from modicum.params import ROWS
-from modicum.streams import stream
+from modicum.cli.values import parameter
 
-SHORT = {"n_exemplars": "-k", "n_clusters": "-k"}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+HOW_MANY = ("n_exemplars", "n_clusters", "n_active", "budget")  # the first that a constructor has is -k
+SHARED_HELP = {"random_state": "An int makes the result repeatable."}  # where a docstring has nothing to add
 
 Source = Annotated[str, typer.Argument(help="A file, folder, glob or - for standard input.", show_default=False)]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write; the ending tells the format.")]
@@ -36,12 +34,12 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of JSON line
 Table = Annotated[bool, typer.Option("--table", help="Print a table for people instead of JSON lines.")]
 
 
-def with_constructor_options(command: Callable[..., Any], cls: type[Learner]) -> Callable[..., Any]:
-    """`command(..., **params)` with an option for every parameter of the learner's constructor in place of params."""
+def with_options(command: Callable[..., Any], added: Iterable[inspect.Parameter]) -> Callable[..., Any]:
+    """`command(..., **params)` with options in place of params."""
     signature = inspect.signature(command)
     fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     taken = {p.name for p in fixed}
-    added = [p for p in constructor_options(cls) if p.name not in taken]
+    new = [p for p in added if p.name not in taken]
     required = [p for p in fixed if p.default is inspect.Parameter.empty]
     optional = [p for p in fixed if p.default is not inspect.Parameter.empty]
 
@@ -51,7 +49,7 @@ def with_constructor_options(command: Callable[..., Any], cls: type[Learner]) ->
     run.__doc__ = command.__doc__
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[p.replace(kind=keyword) for p in (*required, *added, *optional)], return_annotation=None
+        parameters=[p.replace(kind=keyword) for p in (*required, *new, *optional)], return_annotation=None
     )
     return run
 
@@ -59,21 +57,33 @@ def with_constructor_options(command: Callable[..., Any], cls: type[Learner]) ->
 def constructor_options(cls: type[Learner]) -> list[inspect.Parameter]:
     """An option for each constructor parameter."""
     help_texts = parameter_help(cls)
-    found = []
-    for name, parameter in inspect.signature(cls).parameters.items():
-        flags = [f"--{name.replace('_', '-')}", *([SHORT[name]] if name in SHORT else [])]
-        text = help_texts.get(name, "")
-        option = typer.Option(*flags, help=text, show_default=True, metavar="VALUE")
-        default = None if parameter.default is None else str(parameter.default)
-        found.append(
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[str | None, option]
-            )
-        )
-    return found
+    return [
+        option(name, help_texts.get(name, ""), default_text(cls, name), short=name == how_many(cls))
+        for name in inspect.signature(cls).parameters
+    ]
 
 
-def parameter_help(cls: type[Learner]) -> dict[str, str]:
+def option(name: str, text: str, default: str | None, *, short: bool) -> inspect.Parameter:
+    """An option that takes a text."""
+    flags = [f"--{name.replace('_', '-')}", *(["-k"] if short else [])]
+    made = typer.Option(*flags, help=text, show_default=True, metavar="VALUE")
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[str | None, made]
+    )
+
+
+def how_many(cls: type[Any]) -> str:
+    """The constructor parameter that `-k` stands for, or nothing."""
+    return next((name for name in HOW_MANY if name in inspect.signature(cls).parameters), "")
+
+
+def default_text(cls: type[Any], name: str) -> str | None:
+    """A constructor's default as the text that would give it."""
+    default = inspect.signature(cls).parameters[name].default
+    return None if default is None else str(default)
+
+
+def parameter_help(cls: type[Any]) -> dict[str, str]:
     """The first sentence or two on each parameter in the class docstring."""
     doc = inspect.getdoc(cls) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", doc, re.MULTILINE | re.DOTALL)
@@ -85,23 +95,13 @@ def parameter_help(cls: type[Learner]) -> dict[str, str]:
         elif line.strip():
             for name in names:
                 found[name] = f"{found.get(name, '')} {line.strip()}".strip()
-    return found
+    return SHARED_HELP | found
 
 
 def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:
-    """A learner from option texts: numbers become numbers, files of rows become rows."""
-    params = {name: _value(cls, name, text) for name, text in texts.items()}
-    return cls(**params)
-
-
-def _value(cls: type[Learner], name: str, text: str | None) -> Any:
-    if text is None or text.lower() == "none":
-        return None
-    if _NUMBER.fullmatch(text):
-        return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
-    if ROWS in cls._constraints.get(name, ()) and Path(text).is_file():
-        return np.concatenate([chunk.X for chunk in stream(text)])
-    return text
+    """A learner from option texts."""
+    given = {name: text for name, text in texts.items() if text != default_text(cls, name)}
+    return cls(**{name: parameter(cls, name, text) for name, text in given.items()})
 
 
 def parse_shape(text: str | None) -> tuple[int, ...] | None:

@@ -24,7 +24,9 @@ def command(
 ) -> None:
     """Predict for every row of SOURCE with a saved learner.
 
-    For exemplars: the cluster, the position of the exemplar that represents the row, and its dissimilarity.
+    For exemplars: the cluster, the position of the exemplar that represents the row, and its dissimilarity. For
+    selectors: the most similar prototype, its position and the similarity. For regressors: the prediction, and its
+    standard deviation if it is known.
     """
     learner = load(state)
     rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)

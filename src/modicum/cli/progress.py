@@ -38,8 +38,7 @@ class Progress:
             return
         task = self._bar.tasks[self._task]
         facts = [f"{position:,} rows", f"{task.speed or 0:,.0f} rows/s"]
-        if hasattr(learner, "utility_"):
-            facts.append(f"utility {learner.utility_:.4g}")
+        facts += [f"{name} {values[-1]:.4g}" for name, values in _latest(learner).items()]
         facts.append(f"{format_bytes(learner.nbytes_)} held")
         self._bar.update(self._task, completed=position, description=" · ".join(facts))
 
@@ -48,3 +47,9 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def _latest(learner: Learner) -> dict[str, Any]:
+    """Curves worth a look while they are drawn; what was recorded costs nothing, what is computed when asked may."""
+    history = getattr(learner, "history_", {})
+    return {name: history[name] for name in ("utility", "value") if len(history.get(name, ()))}

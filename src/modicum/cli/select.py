@@ -7,17 +7,21 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.fit import write_report
+from modicum.cli.objectives import AIMS, all_options, make_learner
 from modicum.cli.output import check_folder, check_place, writer
 from modicum.cli.progress import say
 from modicum.cli.run import Run, learn
-from modicum.cluster.exemplars import ExemplarClustering
+
+Objective = Annotated[str, typer.Option(help=f"What makes a choice good: {', '.join(AIMS)}.")]
 
 
 def select(
     source: o.Source,
+    objective: Objective = "exemplar",
     output: o.Output = None,
     save: Annotated[o.Path | None, typer.Option(help="Also save the learner to this state file.")] = None,
     columns: o.Columns = None,
+    target: o.Target = None,
     weight: o.Weight = None,
     chunk_size: o.ChunkSize = None,
     passes: o.Passes = 1,
@@ -31,53 +35,75 @@ def select(
     table: o.Table = False,
     **params: Any,
 ) -> None:
-    """Choose the rows of SOURCE that stand best for all of it.
+    """Choose the rows of SOURCE that stand best for all of it, or differ most, or predict best.
 
     The picks keep all original columns, with the row's position in the source and the number of rows it stands for.
+    An option that names objectives is for these alone.
     """
+    learner = make_learner(objective, params, target)
     o.parse_shape(image)  # a typing error should not cost a run
     check_place(output)
     for path in (save, report, checkpoint):
         check_folder(path)
     run = learn(
-        o.make_learner(ExemplarClustering, params),
+        learner,
         source,
         checkpoint=checkpoint,
         every=every,
         columns=columns,
+        target=target,
         weight=weight,
         chunk_size=chunk_size,
         passes=passes,
         shuffle_buffer=shuffle_buffer,
     )
-    picks = picked_rows(run)
-    learner: Any = run.learner
-    by_size = np.argsort(-learner.cluster_sizes_, kind="stable")
+    learner, picks = run.learner, picked_rows(run)
+    facts, order = facts_of(learner)
     with writer(output, csv=csv, table=table) as write:
-        facts = {"position": learner.exemplar_indices_, "cluster_size": np.round(learner.cluster_sizes_, 1)}
-        ordered = {_free(name, picks): np.asarray(column)[by_size] for name, column in facts.items()}
-        write({**ordered, **{name: _reorder(column, by_size) for name, column in picks.items()}})
+        named = {_free(name, picks): column for name, column in facts.items()}
+        write({name: _reorder(column, order) for name, column in {**named, **picks}.items()})
     say(
-        f"{len(by_size)} of {learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; "
-        f"a row is on average {learner.loss_:.4g} from its exemplar" + (f"; picks in {output}" if output else "")
+        f"{len(order)} of {learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {_success(learner, objective)}"
+        + (f"; picks in {output}" if output else "")
     )
     if save is not None:
         learner.save(save)
     write_report(run, report, image, text, picks)
 
 
+def facts_of(learner: Any) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """What is told of each pick beside its own columns, and the order of picks."""
+    if hasattr(learner, "cluster_sizes_"):
+        sizes = learner.cluster_sizes_
+        facts = {"position": learner.exemplar_indices_, "cluster_size": np.round(sizes, 1)}
+        return facts, np.argsort(-sizes, kind="stable")
+    numbers = np.arange(len(learner.indices_))  # those of `transform` and `predict`
+    return {"position": learner.indices_, "prototype": numbers}, numbers
+
+
+def _success(learner: Any, objective: str) -> str:
+    if hasattr(learner, "loss_"):
+        return f"a row is on average {learner.loss_:.4g} from its exemplar"
+    return f"{objective} is {-learner.value_ if objective == 'error' else learner.value_:.4g}"
+
+
 def picked_rows(run: Run) -> dict[str, Any]:
-    """All original columns of the exemplars, read again from the source; from a pipe, what was learned from."""
-    learner: Any = run.learner
-    if run.stream.rereadable and (learner.exemplar_indices_ >= 0).all():
-        rows = run.stream.take(learner.exemplar_indices_)
+    """All original columns of the picks, read again from the source; from a pipe, what was learned from."""
+    rows, positions = chosen(run.learner)
+    if run.stream.rereadable and (positions >= 0).all():
+        rows = run.stream.take(positions)
         if hasattr(rows, "column_names"):
             return {name: rows[name] for name in rows.column_names}
-    else:
-        rows = learner.exemplars_
     rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows).reshape(len(rows), -1)
     names = run.stream.columns or [f"x{i}" for i in range(rows.shape[1])]
     return {name: rows[:, i] for i, name in enumerate(names)}
+
+
+def chosen(learner: Any) -> tuple[Any, np.ndarray]:
+    """The chosen rows and their positions."""
+    if hasattr(learner, "exemplars_"):
+        return learner.exemplars_, learner.exemplar_indices_
+    return learner.prototypes_, learner.indices_
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
@@ -89,4 +115,4 @@ def _reorder(column: Any, order: np.ndarray) -> Any:
     return column.take(order) if hasattr(column, "to_pylist") else np.asarray(column)[order]
 
 
-command = o.with_constructor_options(select, ExemplarClustering)
+command = o.with_options(select, all_options())

@@ -1,6 +1,7 @@
 """`modicum show STATE`: what it is, what it holds, how it got there."""
 
 import json
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -36,17 +37,19 @@ def describe(learner: Learner) -> dict[str, Any]:
         return facts | {"rows seen": "none yet"}
     facts["rows seen"] = f"{learner.n_seen_:,} of {learner.n_features_in_} columns"
     facts["held"] = f"{learner.n_retained_:,} rows, {format_bytes(learner.nbytes_)}"
-    for name in ("utility_", "loss_"):
+    for name in ("utility_", "loss_", "value_", "noise_"):
         if hasattr(learner, name):
             facts[name.rstrip("_")] = f"{getattr(learner, name):.6g}"
     if hasattr(learner, "cluster_sizes_"):
         sizes = np.sort(learner.cluster_sizes_)[::-1]
         facts["clusters"] = f"{len(sizes)}; largest {sizes[0]:,.0f} rows, median {np.median(sizes):,.0f}"
     history = getattr(learner, "history_", {})
-    if "utility" in history:
-        facts["utility so far"] = sparkline(history["utility"])
+    for name in ("utility", "value"):
+        if len(history.get(name, ())):
+            facts[f"{name} so far"] = sparkline(history[name])
     if hasattr(learner, "guarantee"):
-        facts["guarantee"] = str(learner.guarantee())
+        with suppress(ValueError):  # no theorem speaks of this objective
+            facts["guarantee"] = str(learner.guarantee())
     return facts
 
 

@@ -4,10 +4,25 @@ Every figure is a function of a learner that returns a `matplotlib.figure.Figure
 nothing is shown or kept behind your back. Needs `modicum[cli]`.
 """
 
-from modicum.plot.curves import curve, utility_over_stream
+from modicum.plot.curves import curve, utility_over_stream, value_over_stream
 from modicum.plot.images import exemplar_images
-from modicum.plot.maps import sample_map
+from modicum.plot.maps import prototype_map, sample_map
+from modicum.plot.predictions import interval_coverage, predictions_and_truth
 from modicum.plot.report import write_report
+from modicum.plot.similarities import nearest_similarities, similarity_matrix
 from modicum.plot.sizes import cluster_sizes
 
-__all__ = ["cluster_sizes", "curve", "exemplar_images", "sample_map", "utility_over_stream", "write_report"]
+__all__ = [
+    "cluster_sizes",
+    "curve",
+    "exemplar_images",
+    "interval_coverage",
+    "nearest_similarities",
+    "predictions_and_truth",
+    "prototype_map",
+    "sample_map",
+    "similarity_matrix",
+    "utility_over_stream",
+    "value_over_stream",
+    "write_report",
+]

@@ -15,17 +15,27 @@ def utility_over_stream(learner: Any, *, loss: bool = False) -> "Figure":
     """Utility (or the loss whose fall it is) against the candidates offered, swaps as a faint second curve."""
     history, name = learner.history_, "loss" if loss else "utility"
     figure, axes = _curve(history["candidates"], history[name], "candidates offered", name)
-    swaps = axes.twinx()
-    swaps.plot(history["candidates"], history["swaps"], color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label="swaps")
-    swaps.fill_between(history["candidates"], history["swaps"], color=LIGHT["soft"], linewidth=0, alpha=0.13)
-    for spine in swaps.spines.values():
-        spine.set_visible(False)
-    swaps.tick_params(colors=LIGHT["soft"], labelsize=FONT, length=0, pad=5)
-    swaps.set_ylim(bottom=0)
-    format_ticks(swaps.yaxis, short)
-    swaps.set_ylabel("swaps", color=LIGHT["soft"], fontsize=FONT, labelpad=6)
-    axes.yaxis.label.set_color(LIGHT["accent"])
-    axes.set_zorder(swaps.get_zorder() + 1)
+    _behind(axes, history["candidates"], history["swaps"], "swaps")
+    return figure
+
+
+def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps", *, sign: float = 1.0) -> "Figure":
+    """What a selector raises, against the rows offered, and the changes it took as a faint second curve.
+
+    Where decisions rest on an estimate (`BlockGreedy`) the curve is the estimate, and a dot at its end the true value.
+    A `sign` of -1 draws what it lowers instead.
+    """
+    history = selector.history_
+    estimated = hasattr(selector, "estimate_")
+    figure, axes = _curve(
+        history["rows"], history["value"], "rows offered", f"{name}, estimated" if estimated else name
+    )
+    _behind(axes, history["rows"], history["swaps"], changes)
+    if estimated:
+        end = history["rows"][-1], sign * selector.value_
+        axes.plot(*end, "o", color=LIGHT["accent"], markersize=6)
+        look = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
+        axes.annotate("true value", end, color=LIGHT["accent"], fontsize=FONT, **look)
     return figure
 
 
@@ -44,3 +54,18 @@ def _curve(x: np.ndarray, y: np.ndarray, x_name: str, y_name: str) -> tuple["Fig
     format_ticks(axes.yaxis, lambda value: short(value) if abs(value) >= 1e6 else f"{value:,.8g}")
     axes.margins(x=0.02)
     return figure, axes
+
+
+def _behind(axes: Any, x: np.ndarray, y: np.ndarray, name: str) -> None:
+    """A faint second curve with an axis of its own on the right."""
+    second = axes.twinx()
+    second.plot(x, y, color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label=name)
+    second.fill_between(x, y, color=LIGHT["soft"], linewidth=0, alpha=0.13)
+    for spine in second.spines.values():
+        spine.set_visible(False)
+    second.tick_params(colors=LIGHT["soft"], labelsize=FONT, length=0, pad=5)
+    second.set_ylim(bottom=0)
+    format_ticks(second.yaxis, short)
+    second.set_ylabel(name, color=LIGHT["soft"], fontsize=FONT, labelpad=6)
+    axes.yaxis.label.set_color(LIGHT["accent"])
+    axes.set_zorder(second.get_zorder() + 1)

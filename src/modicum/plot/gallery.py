@@ -21,16 +21,19 @@ CAPTION_COLUMNS = 3  # columns told below a picture or text
 
 @dataclass(frozen=True)
 class Kept:
-    """Rows a learner keeps, in the order to show them, each with its position in the stream and its size."""
+    """Rows a learner keeps, each with its position in the stream and its size, and the order to show them in."""
 
     rows: Any
     ids: np.ndarray | None = None
     sizes: np.ndarray | None = None
     exact: bool = True
+    order: np.ndarray | None = None
 
-    def largest_first(self, picks: Mapping[str, Sequence[Any]] | None) -> tuple["Kept", dict[str, list[Any]] | None]:
-        """Sorted by size, and the picks with them."""
-        order = np.arange(n_rows(self.rows)) if self.sizes is None else np.argsort(-self.sizes, kind="stable")
+    def in_order(self, picks: Mapping[str, Sequence[Any]] | None) -> tuple["Kept", dict[str, list[Any]] | None]:
+        """In the given order, or the largest first, and the picks with them."""
+        order = self.order
+        if order is None:
+            order = np.arange(n_rows(self.rows)) if self.sizes is None else np.argsort(-self.sizes, kind="stable")
         kept = Kept(
             take(self.rows, order),
             None if self.ids is None else self.ids[order],
@@ -59,7 +62,7 @@ def gallery(learner: Any, kept: Kept, context: Context) -> tuple[Block, str]:
     """A block that shows the kept rows, and a note of what it leaves out."""
     _check(kept, context)
     names = [str(name) for name in getattr(learner, "feature_names_in_", ())]
-    kept, picks = kept.largest_first(context.picks)
+    kept, picks = kept.in_order(context.picks)
     if context.image is not None:
         return _pictures(kept, context.image, _other_columns(picks, names))
     if context.text is not None:

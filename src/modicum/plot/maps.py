@@ -21,6 +21,7 @@ MOST_PICTURES = 60
 MOST_DOTS = 500  # exemplars drawn as shapes of their own; beyond that as pixels, to keep files small
 PICTURE_POINTS = 22.0  # width of a picture on the map, in points
 LARGEST_DOT = 160.0  # area of the largest exemplar's dot, in square points
+EQUAL_DOT = 26.0  # area of dots without a size
 
 
 @dataclass(frozen=True)
@@ -46,25 +47,43 @@ def sample_map(learner: Any, *, image: tuple[int, ...] | None = None) -> "Figure
     hue = np.empty(len(order), int)
     hue[order] = spread_colours(flat.exemplars[order], len(PALETTE))
     colours = np.array(PALETTE)[hue]
-    figure, axes = new_figure(WIDTH * 1.2)
-    axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
+    figure, axes = _paper(flat)
     area = np.clip(20_000 / len(flat.rows), 6, 18)
     axes.scatter(*flat.rows.T, s=area, c=colours[labels], alpha=0.5, linewidths=0, rasterized=True)
-    _draw_exemplars(axes, flat, learner.cluster_sizes_, colours)
+    sizes = learner.cluster_sizes_ / max(learner.cluster_sizes_.max(), 1e-300)
+    _draw_exemplars(axes, flat, LARGEST_DOT * np.maximum(sizes, 0.06), colours)
     if image is not None:
         _draw_pictures(axes, as_pictures(learner.exemplars_, image)[order], flat.exemplars[order], colours[order])
+    return figure
+
+
+def prototype_map(selector: Any, *, image: tuple[int, ...] | None = None) -> "Figure":
+    """Prototypes on a plane, coloured by block where they are in blocks; pictures as in `sample_map`."""
+    prototypes = selector.prototypes_
+    flat = _flatten_numbers(selector, prototypes, prototypes)
+    blocks = getattr(selector, "blocks_", np.zeros(n_rows(prototypes), int))
+    colours = np.array(PALETTE)[blocks % len(PALETTE)]
+    figure, axes = _paper(flat)
+    _draw_exemplars(axes, flat, np.full(len(colours), EQUAL_DOT), colours)
+    if image is not None:
+        _draw_pictures(axes, as_pictures(prototypes, image), flat.exemplars, colours)
+    return figure
+
+
+def _paper(flat: Flat) -> tuple["Figure", Any]:
+    figure, axes = new_figure(WIDTH * 1.2)
+    axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
     name_axes(axes, *flat.names)
     for axis in (axes.xaxis, axes.yaxis):
         format_ticks(axis, short)
     if not flat.scaled:
         axes.spines["bottom"].set_visible(False)
         axes.set(xticks=[], yticks=[])
-    return figure
+    return figure, axes
 
 
-def _draw_exemplars(axes: Any, flat: Flat, sizes: np.ndarray, colours: np.ndarray) -> None:
-    areas = LARGEST_DOT * np.maximum(sizes / max(sizes.max(), 1e-300), 0.06)
-    look = {"linewidths": 1.1, "edgecolors": LIGHT["ink"], "rasterized": len(sizes) > MOST_DOTS}
+def _draw_exemplars(axes: Any, flat: Flat, areas: np.ndarray, colours: np.ndarray) -> None:
+    look = {"linewidths": 1.1, "edgecolors": LIGHT["ink"], "rasterized": len(areas) > MOST_DOTS}
     axes.scatter(*flat.exemplars.T, s=areas, c=colours, zorder=3, **look)
 
 
@@ -72,7 +91,7 @@ def _draw_pictures(axes: Any, pictures: np.ndarray, places: np.ndarray, colours:
     """The first pictures that find room; the dots of the others stay to be seen."""
     box = require("matplotlib.offsetbox", "plots")
     figure = axes.get_figure()
-    figure.canvas.draw()  # the layout decides where data lie on the paper
+    figure.draw_without_rendering()  # the layout decides where data lie on the paper
     points = axes.transData.transform(places) * 72 / figure.dpi
     for i in _apart(points, 1.2 * PICTURE_POINTS)[:MOST_PICTURES]:
         zoom = PICTURE_POINTS / pictures.shape[2]
@@ -114,13 +133,16 @@ def _some_rows(learner: Any) -> tuple[Any, np.ndarray]:
 def _flatten(learner: Any, rows: Any) -> Flat:
     if isinstance(rows, list):
         return _scale(learner, rows)
-    exemplars = learner.exemplars_
+    return _flatten_numbers(learner, rows, learner.exemplars_)
+
+
+def _flatten_numbers(learner: Any, rows: Any, exemplars: Any) -> Flat:
     if is_sparse(rows) and (rows.shape[1] <= 50 or rows.shape[0] <= 3):  # too few for a sparse decomposition
         rows, exemplars = rows.toarray(), exemplars.toarray()
     if rows.shape[1] <= 2:
         names = [*getattr(learner, "feature_names_in_", ["x0", "x1"][: rows.shape[1]]), ""]
         return Flat(_two_columns(rows), _two_columns(exemplars), (str(names[0]), str(names[1])), scaled=True)
-    if learner.dissimilarity == "cosine":
+    if getattr(learner, "dissimilarity", None) == "cosine":
         from sklearn.preprocessing import normalize
 
         rows, exemplars = normalize(rows), normalize(exemplars)

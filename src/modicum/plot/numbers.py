@@ -1,6 +1,7 @@
 """Numbers for people."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,6 +103,15 @@ def column(values: Sequence[Any]) -> tuple[list[str], bool]:
     else:
         form = f".{_decimals(largest, 4)}f" if 1e-3 <= largest < 1e9 else ".3g"
     return ["" if _is_missing(value) else f"{value:{form}}" for value in values], True
+
+
+def fewer_digits(text: str) -> str:
+    """A text with its decimals cut to four digits each.
+
+    >>> fewer_digits("2.0 * RBF(49.213819197457134)")
+    '2.0 * RBF(49.21)'
+    """
+    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", text)
 
 
 def _is_number(value: Any) -> bool:

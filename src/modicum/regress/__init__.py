@@ -1,1 +1,5 @@
-"""Numbers predicted from a stream, with the memory it was given."""
+"""Numbers predicted from a stream, within the memory that was given."""
+
+from modicum.regress.krls import KRLS
+
+__all__ = ["KRLS"]

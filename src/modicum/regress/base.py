@@ -16,9 +16,7 @@ class Regressor(RegressorMixin, Learner):
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         name = type(self).__name__
         if y is None:
-            raise DataError(
-                f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`."
-            )
+            raise DataError(f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`.")
         try:
             y = np.asarray(column_or_1d(y, warn=True), np.float64)
         except (TypeError, ValueError) as error:

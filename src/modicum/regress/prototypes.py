@@ -139,11 +139,11 @@ class PrototypeRegressor(Regressor):
         kernel, S = self._selector.kernel_, self._selector.prototypes_
         K = kernel(S, S)
         if self._sample is None:
-            y = self._selector.targets_
+            y = np.asarray(self._selector.targets_)
             mean = float(y.mean())
             left, right = K + self.ridge * np.eye(len(K)), y - mean
         else:
-            y, weight = self._sample.targets_, self._sample.weights_ * self._sample.n_retained_
+            y, weight = np.asarray(self._sample.targets_), self._sample.weights_ * self._sample.n_retained_
             mean = float(np.average(y, weights=weight))
             features = kernel(S, self._sample.rows_)  # (b, |R|)
             left, right = features * weight @ features.T + self.ridge * K, features @ (weight * (y - mean))

@@ -10,6 +10,9 @@ weighted products with G, C and themselves) and e of the candidates, joining wit
 and taking the place of j, with a = alpha_j / P_jj, step = (e + U_j a) / v_j and back = a - beta step,
 
     rr + back^2 GG_j + step^2 CC + 2 back Gr_j - 2 step Cr - 2 back step CG
+
+A validation row that is a candidate judges itself as well, which flatters it by its own error. Offering other rows
+only was no better on KIN40K with samples of 500, 1,000 or 2,000 rows for 200 to choose: fewer candidates cost more.
 """
 
 from dataclasses import dataclass

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from modicum.rows import take
 from modicum.select.objectives.validated import Validated, ValidatedBlock
@@ -91,13 +92,15 @@ class SubsetObjective(Validated):
 
     def fill(self, slot: int, row: Any, k: np.ndarray, to_rows: np.ndarray, own: float, target: Any) -> None:
         """A row takes `slot`; k and `to_rows` are its kernel values against chosen and validation rows."""
-        n, G, refreshes = self.n_chosen, self.features.values, self.inverse.n_refreshes
+        n, refreshes, G = self.n_chosen, self.inverse.n_refreshes, self._F
+        covariance, gone, change = to_rows - G @ k, np.zeros(len(G)), np.zeros((2, self.limit))
         if slot < n:
-            p = self.inverse.inverse[slot]
-            G[:, :n] -= np.outer(G[:, slot], p / p[slot])  # leaves zeros in the slot
-        covariance = to_rows - G[:, :n] @ k
+            change[0, :n] = -self.inverse.inverse[slot] / self.inverse.inverse[slot, slot]
+            gone = G[:, slot].copy()
+            covariance -= gone * (change[0, :n] @ k)
         self._choose(slot, row, target, k, own + self.noise)
-        self._F[:] += np.outer(covariance, self.inverse.inverse[slot])
+        change[1, : self.n_chosen] = self.inverse.inverse[slot]
+        add_outer(self.features.values, np.stack([gone, covariance]), change)
         if self.inverse.n_refreshes > refreshes or self._has_drifted(slot):
             self._F[:] = self._features(self.rows.values)
 
@@ -107,6 +110,12 @@ class SubsetObjective(Validated):
         column = self.kernel(self.rows.values, take(self.chosen.values, slice(other, other + 1)))[:, 0]
         error = np.abs(self._F @ self.inverse.matrix[other] - column).max(initial=0.0)
         return bool(error > DRIFT * self.inverse.matrix.diagonal().max())
+
+
+def add_outer(G: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """G += left' right, in place and in one pass over G, which is in C order."""
+    if len(G):
+        blas.dgemm(1.0, right.T, left, beta=1.0, c=G.T, overwrite_c=True)  # BLAS takes G' as it is
 
 
 class SubsetBlock(ValidatedBlock):

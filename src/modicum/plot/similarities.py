@@ -1,0 +1,68 @@
+"""How different the chosen rows are: their similarities to each other."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modicum._optional import require
+from modicum.plot.numbers import short
+from modicum.plot.style import PALETTE, WIDTH, format_ticks, name_axes, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_SHOWN = 300  # prototypes in a matrix: more make the file large and the cells invisible
+BINS = 25
+
+
+def similarity_matrix(selector: Any) -> "Figure":
+    """Similarities among the prototypes as a square of shades, similar ones next to each other.
+
+    Blue is alike, red is opposite (a kernel may be negative), no colour is nothing in common.
+    """
+    order = order_by_likeness(selector)
+    order = order[np.linspace(0, len(order) - 1, min(len(order), MOST_SHOWN)).astype(int)]
+    figure, axes = new_figure(WIDTH * 0.9)
+    axes.imshow(_shades(similarities(selector)[np.ix_(order, order)]), interpolation="nearest")
+    axes.grid(visible=False)
+    axes.set(xticks=[], yticks=[])
+    axes.spines["bottom"].set_visible(False)
+    return figure
+
+
+def nearest_similarities(selector: Any) -> "Figure":
+    """How similar the prototypes are to the most similar other one: a histogram."""
+    K = similarities(selector)
+    np.fill_diagonal(K, -np.inf)
+    nearest = K.max(axis=1) if len(K) > 1 else np.zeros(0)
+    figure, axes = new_figure()
+    axes.hist(nearest, bins=BINS, range=(min(0.0, nearest.min(initial=0.0)), 1.0), color=PALETTE[0], rwidth=0.92)
+    name_axes(axes, "similarity to the most similar other prototype", "prototypes")
+    format_ticks(axes.yaxis, short)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    return figure
+
+
+def similarities(selector: Any) -> np.ndarray:
+    """k(a, b) / sqrt(k(a, a) k(b, b)) among the prototypes, 1 on the diagonal."""
+    prototypes, kernel = selector.prototypes_, selector.kernel_
+    own = np.sqrt(np.maximum(kernel.diagonal(prototypes), np.finfo(float).tiny))
+    return np.clip(kernel(prototypes, prototypes) / own / own[:, None], -1.0, 1.0)
+
+
+def order_by_likeness(selector: Any) -> np.ndarray:
+    """An order of the prototypes in which neighbors are alike: the leaves of a tree of clusters."""
+    hierarchy = require("scipy.cluster.hierarchy", "plots")
+    K = similarities(selector)
+    if len(K) < 3:
+        return np.arange(len(K))
+    apart = 1.0 - (K + K.T)[np.triu_indices(len(K), 1)] / 2
+    tree = hierarchy.linkage(apart, "average", optimal_ordering=len(K) <= MOST_SHOWN)
+    return hierarchy.leaves_list(tree)
+
+
+def _shades(K: np.ndarray) -> np.ndarray:
+    """One colour whose strength is the similarity, so that it suits light and dark paper."""
+    to_rgb = require("matplotlib.colors", "plots").to_rgb
+    alike, opposite = np.array(to_rgb(PALETTE[0])), np.array(to_rgb(PALETTE[1]))
+    return np.dstack([np.where(K[..., None] >= 0, alike, opposite), np.abs(K)])

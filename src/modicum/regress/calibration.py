@@ -1,0 +1,52 @@
+"""Predicted variances that fit the errors seen: rows are predicted before they are learned (dawid1984)."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+from modicum.state import Part
+
+WINDOW = 1024  # rows whose errors are remembered: their mean square is known to within a few percent
+ENOUGH = 64  # rows from which factors say more than the model does
+WIDEST = 10.0  # factors stay within exp(-10) .. exp(10)
+
+
+class Calibration(Part):
+    """Factors for the two parts of a predicted variance: of the function that is not known, and of the noise.
+
+    A model of few active rows has its noise too low, as they were chosen for the rows it was fitted to, and its doubt
+    about the function too high, as what the active rows can't express is in the noise already. Both are scaled to be
+    most likely, given the errors of the latest rows that were predicted before they were learned.
+    """
+
+    def __init__(self) -> None:
+        self.errors = np.empty((0, 3))  # squared error, variance of the function, variance of the noise
+
+    def judge(self, squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> None:
+        """Errors of rows that have not been learned yet."""
+        new = np.column_stack([squared_errors, variances, np.full(len(variances), noise)])
+        self.errors = np.concatenate([self.errors, new])[-WINDOW:]
+
+    def merge(self, other: "Calibration") -> None:
+        """The latest of both sides, half of them from each."""
+        half = WINDOW // 2
+        self.errors = np.concatenate([other.errors[-half:], self.errors[-half:]])
+
+    @property
+    def mean_squared_error(self) -> float | None:
+        return float(self.errors[:, 0].mean()) if len(self.errors) else None
+
+    def factors(self) -> tuple[float, float]:
+        """What to multiply variances of the function and of the noise with."""
+        if len(self.errors) < ENOUGH:
+            return 1.0, 1.0
+        squared, parts = self.errors[:, 0], self.errors[:, 1:]
+
+        def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
+            scaled = parts * np.exp(logs)
+            total = scaled.sum(axis=1)
+            gradient = ((total - squared) / total**2) @ scaled
+            return float(np.mean(np.log(total) + squared / total)), gradient / len(total)
+
+        found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-WIDEST, WIDEST)] * 2)
+        of_function, of_noise = np.exp(found.x)
+        return float(of_function), float(of_noise)

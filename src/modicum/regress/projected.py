@@ -1,0 +1,204 @@
+"""The projected process: a Gaussian process whose functions are spanned by a few active rows, taught by all rows.
+
+seeger2003; quinonero2005, sections 4 and 5 (where it is called deterministic training conditional). With active
+rows A, features k_n = k(x_n, A) of a row, noise s2 and sums over all rows,
+
+    M = s2 K_AA + sum_n k_n k_n',    beta = M^-1 sum_n k_n y_n
+    mean of f at x:  k(x, A) beta    variance:  k(x, x) - k(x, A) (K_AA^-1 - s2 M^-1) k(A, x)
+
+so the sums are all that must be kept of the rows. What goes beyond the papers: `Moments` follows active rows and
+kernels that change, by what a sample of the rows says about new features given the old ones.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, lapack
+from scipy.optimize import minimize
+
+from modicum.kernels import Kernel
+from modicum.state import Part
+
+JITTER = 1e-6  # of the diagonal: active rows may be near copies of each other
+RIDGE = 1e-7  # of the diagonal: the same for features that are regressed on
+FARTHEST = 3.0  # kernel parameters move within a factor of exp(3), about twenty, at a time
+LEAST_NOISE = 1e-6  # of the targets' variance
+TOO_BAD = 1e25  # minus the log-likelihood of parameters for which there is no Cholesky factor
+
+
+class Moments(Part):
+    """Sums of z z' over all rows with z = (k(x, A), 1, y), for active rows A and a kernel that may change.
+
+    `sums` has one row and column for each active row, then those of 1 and y. Sums of features that stay are exact for
+    ever. Those of new features are exact for rows to come; for rows that are gone they are estimated.
+    """
+
+    def __init__(self) -> None:
+        self.sums = np.zeros((2, 2))
+
+    @property
+    def count(self) -> float:
+        return float(self.sums[-2, -2])
+
+    @property
+    def mean_target(self) -> float:
+        return float(self.sums[-1, -2]) / max(1.0, self.count)
+
+    def start(self, features: np.ndarray, y: np.ndarray) -> None:
+        """The sums of these rows and no others."""
+        z = _z(features, y)
+        self.sums = z.T @ z
+
+    def add(self, features: np.ndarray, y: np.ndarray) -> None:
+        """More rows."""
+        z = _z(features, y)
+        self.sums += z.T @ z
+
+    def merge(self, other: "Moments") -> None:
+        """Rows of another stream, in the same features."""
+        self.sums = self.sums + other.sums
+
+    def translate(self, old: np.ndarray, new: np.ndarray, kept: np.ndarray, y: np.ndarray) -> None:
+        """Go on with other features, those of a uniform sample of the rows being known in both (W, K).
+
+        `kept` gives the old place of each new feature, -1 if it is really new. A new feature is regressed on all of
+        the old ones, 1 and y over the sample; what its residuals there sum to, times rows per sample row, is added:
+
+            z' = T'z + r,    sum z' z'' = T' (sum z z') T + n / W sum_sample r r'
+
+        Residuals are not correlated with z, so on average over samples these are the sums sought; and they are those of
+        some rows, positive semidefinite with the right sums of y.
+        """
+        z = _z(old, y)
+        kept = np.append(kept, [old.shape[1], old.shape[1] + 1])
+        fresh = np.flatnonzero(kept < 0)
+        T = np.zeros((z.shape[1], len(kept)))
+        T[kept[kept >= 0], np.flatnonzero(kept >= 0)] = 1.0
+        known = z.T @ z
+        known[np.diag_indices_from(known)] *= 1 + RIDGE
+        T[:, fresh] = np.linalg.solve(known, z.T @ new[:, fresh])
+        residuals = new[:, fresh] - z @ T[:, fresh]
+        self.sums = T.T @ self.sums @ T
+        self.sums[np.ix_(fresh, fresh)] += self.count / len(z) * (residuals.T @ residuals)
+
+
+def _z(features: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.column_stack([features, np.ones(len(y)), y])
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian process that has learned: beta and the matrix Q with variance k(x, x) - k(x, A) Q k(A, x)."""
+
+    kernel: Kernel
+    active: Any
+    beta: np.ndarray
+    Q: np.ndarray
+    offset: float
+
+    def at(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the function at rows of X."""
+        K = self.kernel(X, self.active)
+        variance = self.kernel.diagonal(X) - np.einsum("nk,nk->n", K @ self.Q, K)
+        return K @ self.beta + self.offset, np.maximum(variance, 0.0)
+
+    def mean(self, X: Any) -> np.ndarray:
+        return self.kernel(X, self.active) @ self.beta + self.offset
+
+
+def exact_posterior(kernel: Kernel, noise: float, X: Any, y: np.ndarray, offset: float) -> Posterior:
+    """The Gaussian process that has seen these rows, and no others (rasmussen2006, eq. 2.25 and 2.26)."""
+    K = kernel(X, X)
+    Q = _inverse((K + K.T) / 2 + noise * np.eye(len(K)))
+    return Posterior(kernel, X, Q @ (y - offset), Q, offset)
+
+
+def projected_posterior(kernel: Kernel, noise: float, active: Any, moments: Moments) -> Posterior:
+    """The projected process of all rows that the moments have seen."""
+    K, offset = _jittered(kernel(active, active)), moments.mean_target
+    features = moments.sums[:-2, :-2]
+    inverse = _inverse(noise * K + (features + features.T) / 2)
+    beta = inverse @ (moments.sums[:-2, -1] - offset * moments.sums[:-2, -2])
+    return Posterior(kernel, active, beta, _inverse(K) - noise * inverse, offset)
+
+
+def _jittered(K: np.ndarray) -> np.ndarray:
+    K = (K + K.T) / 2
+    K[np.diag_indices_from(K)] *= 1 + JITTER
+    return K
+
+
+def _inverse(S: np.ndarray) -> np.ndarray:
+    """The inverse of a symmetric matrix; one that is not positive definite gets a larger diagonal first."""
+    rise = 0.0
+    while True:
+        raised = S + rise * np.diag(S.diagonal())
+        L, failed = lapack.dpotrf(raised, lower=1, clean=1)
+        if not failed:
+            return cho_solve((L, True), np.eye(len(S)))
+        rise = 10 * rise or 1e-12
+
+
+# ---- likelihood ----------------------------------------------------------------------------------
+
+
+def fit_projected(
+    kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray, max_iter: int
+) -> tuple[Kernel, float, float]:
+    """Kernel parameters and noise that raise the likelihood of the projected process, and its logarithm.
+
+    A few steps of L-BFGS from where they are. The noise also has to stand for what active rows can't express, so it
+    starts from no less than the present mean squared residual: from far below, the first step would go anywhere.
+    """
+    residual = _mean_square_residual(kernel, noise, active, X, y)
+    least = LEAST_NOISE * max(float(y @ y) / len(y), residual) or LEAST_NOISE
+    place = np.append(kernel.log_params, np.log(max(noise, residual, least)))
+    bounds = [(at - FARTHEST, at + FARTHEST) for at in place]
+    bounds[-1] = (np.log(least), bounds[-1][1])
+
+    def loss(place: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = log_likelihood(kernel.with_log_params(place[:-1]), np.exp(place[-1]), active, X, y)
+        return -value / len(y), -gradient / len(y)
+
+    found = minimize(loss, place, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter})
+    return kernel.with_log_params(found.x[:-1]), float(np.exp(found.x[-1])), -float(found.fun) * len(y)
+
+
+def _mean_square_residual(kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray) -> float:
+    K_A, K = _jittered(kernel(active, active)), kernel(X, active)
+    residual = y - K @ (_inverse(noise * K_A + K.T @ K) @ (y @ K))
+    return float(residual @ residual) / len(y)
+
+
+def log_likelihood(kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """log N(y; 0, S) with S = K_XA K_AA^-1 K_AX + noise I, and its gradient by `kernel.log_params` and log noise.
+
+    quinonero2005, section 9. O(n |A|^2): with M as above, |S| = |M| |K_AA|^-1 noise^(n - |A|), S^-1 y = r / noise for
+    the residuals r = y - K_XA beta, and S^-1 K_XA = K_XA M^-1 K_AA.
+    """
+    K, pull = kernel.differentiate(X, active)
+    K_A, pull_A = kernel.differentiate(active, active)
+    K_A = _jittered(K_A)
+    features = K.T @ K
+    M = noise * K_A + features
+    factors = [lapack.dpotrf(matrix, lower=1) for matrix in (K_A, M)]
+    if any(failed for _, failed in factors):
+        return -TOO_BAD, np.zeros(len(kernel.log_params) + 1)
+    P, inverse = (_from_factor(L) for L, _ in factors)
+    half_P, half_M = (float(np.log(L.diagonal()).sum()) for L, _ in factors)
+    n, m = K.shape
+    beta = inverse @ (y @ K)
+    r = y - K @ beta
+    value = half_P - half_M - 0.5 * ((n - m) * np.log(noise) + float(y @ r) / noise + n * np.log(2 * np.pi))
+    # d value / dK_XA and d value / dK_AA, by way of S; the jitter is a part of K_AA's diagonal
+    by_K = np.outer(r / noise, beta) - K @ inverse
+    by_A = 0.5 * (P @ features @ inverse - np.outer(beta, beta))
+    by_A[np.diag_indices_from(by_A)] *= 1 + JITTER
+    by_noise = 0.5 * (float(r @ r) / noise - n + np.vdot(inverse, features))
+    return float(value), np.append(pull(by_K) + pull_A(by_A), by_noise)
+
+
+def _from_factor(L: np.ndarray) -> np.ndarray:
+    lower = np.tril(lapack.dpotri(L, lower=1)[0])
+    return lower + np.tril(lower, -1).T

@@ -1,0 +1,280 @@
+"""KRLS against its definition in plain numpy, and against kernel ridge regression."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import modicum
+from modicum.exceptions import BudgetError, DataError
+from modicum.kernels import RBF, median_width
+from modicum.regress import KRLS
+
+KERNEL = RBF(1.0)
+
+
+def data(count=150, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(count, 2))
+    return X, np.sin(X[:, 0]) * X[:, 1] + noise * rng.normal(size=count) + 5
+
+
+def learned(model, X, y, chunk):
+    for start in range(0, len(X), chunk):
+        model.partial_fit(X[start : start + chunk], y[start : start + chunk])
+    return model
+
+
+def least_squares_on_a_dictionary(X, y, threshold, ridge):
+    """engel2004: rows that join, and the weights that fit all rows by the combinations that stand for them."""
+    dictionary, combinations = [], []
+    for i in range(len(X)):
+        K, k = KERNEL(X[dictionary], X[dictionary]), KERNEL(X[dictionary], X[i : i + 1])[:, 0]
+        a = np.linalg.solve(K, k)
+        if 1 - k @ a > threshold:
+            dictionary.append(i)
+            a = np.eye(len(dictionary))[-1]
+        combinations.append(a)
+    A = np.array([np.pad(a, (0, len(dictionary) - len(a))) for a in combinations])
+    AK, K = A @ KERNEL(X[dictionary], X[dictionary]), KERNEL(X[dictionary], X[dictionary])
+    return dictionary, np.linalg.solve(AK.T @ AK + ridge * K, AK.T @ y)
+
+
+@pytest.mark.parametrize("chunk", [9, 37, 150])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_without_a_budget_it_is_least_squares_on_a_dictionary(ridge, chunk):
+    X, y = data()
+    model = learned(KRLS(kernel=KERNEL, ald_threshold=0.05, ridge=ridge), X, y, chunk)
+    dictionary, weights = least_squares_on_a_dictionary(X, y - model.intercept_, 0.05, ridge)
+    np.testing.assert_array_equal(model.indices_, dictionary)
+    np.testing.assert_array_equal(model.prototypes_, X[dictionary])
+    np.testing.assert_allclose(model.coef_, weights, atol=1e-6)
+    new, _ = data(seed=1)
+    np.testing.assert_allclose(model.predict(new), KERNEL(new, X[dictionary]) @ weights + model.intercept_, atol=1e-8)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_when_all_rows_join_it_is_kernel_ridge_regression(ridge):
+    X, y = data(80)
+    kernel = RBF(0.1)
+    model = learned(KRLS(kernel=kernel, ald_threshold=0.0, ridge=ridge), X, y, 30)
+    assert model.n_retained_ == 80
+    K = kernel(X, X)
+    fitted = K @ np.linalg.solve(K + ridge * np.eye(80), y - model.intercept_) + model.intercept_
+    np.testing.assert_allclose(model.predict(X), fitted, atol=1e-9)
+
+
+class Marginal:
+    """Values at the kept rows as one Gaussian: rows join it by the prior, are observed, and are integrated out."""
+
+    def __init__(self, budget, ridge, intercept):
+        self.budget, self.ridge, self.intercept = budget, ridge, intercept
+        self.rows, self.mean, self.cov = np.empty((0, 2)), np.empty(0), np.empty((0, 0))
+
+    def learn(self, x, y, threshold):
+        K, k = KERNEL(self.rows, self.rows), KERNEL(self.rows, x[None])[:, 0]
+        h = np.linalg.solve(K, k)
+        delta = 1 - k @ h
+        widen = np.vstack([np.eye(len(h)), h])
+        mean, cov = widen @ self.mean, widen @ self.cov @ widen.T
+        joins = delta > threshold
+        if joins:
+            cov[-1, -1] += delta / self.ridge
+        gain = cov[:, -1] / (1 + cov[-1, -1])
+        mean, cov = mean + gain * (y - self.intercept - mean[-1]), cov - np.outer(gain, cov[-1])
+        self.rows, self.mean, self.cov = np.vstack([self.rows, x]), mean, cov
+        if not joins:
+            self.drop(len(h))
+        elif len(self.rows) > self.budget:
+            Q = np.linalg.inv(KERNEL(self.rows, self.rows))
+            errors = np.abs(Q @ self.mean) / np.diag(Q)
+            errors[np.diag(Q) < Q[-1, -1]] = np.inf  # more novel than the newcomer
+            self.drop(int(np.argmin(errors)))
+
+    def drop(self, j):
+        self.rows, self.mean = np.delete(self.rows, j, axis=0), np.delete(self.mean, j)
+        self.cov = np.delete(np.delete(self.cov, j, axis=0), j, axis=1)
+
+    def predict(self, X):
+        K = KERNEL(self.rows, self.rows)
+        return KERNEL(X, self.rows) @ np.linalg.solve(K, self.mean) + self.intercept
+
+
+@pytest.mark.parametrize("chunk", [50, 300])
+def test_with_a_budget_the_others_are_integrated_out(chunk):
+    X, y = data(300)
+    model = learned(KRLS(12, kernel=KERNEL, ridge=0.05), X, y, chunk)
+    twin = Marginal(12, 0.05, model.intercept_)
+    for row, target in zip(X, y, strict=True):
+        twin.learn(row, target, 1e-3)
+    assert model.n_retained_ == 12
+    assert set(map(tuple, model.prototypes_)) == set(map(tuple, twin.rows))
+    np.testing.assert_array_equal(model.prototypes_, X[model.indices_])
+    np.testing.assert_allclose(model.predict(X), twin.predict(X), atol=1e-6)
+
+
+def test_a_dictionary_of_fixed_size_learns_more_than_its_own_rows_tell():
+    X, y = data(1500, noise=0.5)
+    new, truth = data(500, seed=1, noise=0.0)
+    model = KRLS(20, kernel=KERNEL, ridge=0.1).fit(X, y)
+    K = KERNEL(model.prototypes_, model.prototypes_)
+    alone = np.linalg.solve(K + 0.1 * np.eye(20), y[model.indices_] - model.intercept_)
+    from_them = KERNEL(new, model.prototypes_) @ alone + model.intercept_
+    error = np.mean((model.predict(new) - truth) ** 2)
+    assert error < 0.2 * np.mean((from_them - truth) ** 2)
+    assert error < 0.03 * truth.var()
+
+
+def test_swaps_never_lower_the_determinant():
+    X, y = data(600)
+    model = KRLS(10, kernel=KERNEL)
+    values = []
+    for start in range(0, 600, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50])
+        values.append(np.linalg.slogdet(KERNEL(model.prototypes_, model.prototypes_))[1])
+    assert (np.diff(values[2:]) > -1e-9).all()  # after the first 100 rows, which are learned again
+    assert values[-1] > values[2]
+
+
+def test_merging_is_learning_both_when_all_rows_join():
+    kernel = RBF(0.1)
+    X, y = data(120)
+    y[1::2] = 10 - y[::2]  # both halves have the same mean
+    y[60:] = y[:60]
+    left, right = (KRLS(kernel=kernel, ridge=0.1) for _ in range(2))
+    left.fit(np.repeat(X[:60], 2, axis=0), np.repeat(y[:60], 2))
+    right.fit(np.repeat(X[60:], 2, axis=0), np.repeat(y[60:], 2))
+    both = left.merge(right)
+    K = kernel(X, X)
+    fitted = K @ np.linalg.solve(K + 0.05 * np.eye(120), y - 5) + 5
+    np.testing.assert_allclose(both.predict(X), fitted, atol=1e-8)
+
+
+@pytest.mark.parametrize("budget", [None, 20])
+@pytest.mark.parametrize("sizes", [(40, 500), (500, 40), (300, 300), (30, 40)])
+def test_merging_comes_close_to_learning_both(sizes, budget):
+    X, y = data(sum(sizes))
+    left, right, all_rows = (KRLS(budget, ald_threshold=0.01, ridge=0.1) for _ in range(3))
+    left.fit(X[: sizes[0]], y[: sizes[0]])
+    right.fit(X[sizes[0] :], y[sizes[0] :])
+    all_rows.fit(X, y)
+    new, truth = data(1000, seed=1, noise=0.0)
+    both = left.merge(right)
+    assert budget is None or both.n_retained_ <= budget
+    assert both.score(new, truth) > all_rows.score(new, truth) - 0.02
+    both.partial_fit(X, y)
+
+
+def test_shards_with_other_means_agree_on_the_values():
+    X, y = data(800)
+    high = X[:, 0] > 0
+    y = y + 20 * high
+    low, top = KRLS(kernel=KERNEL).fit(X[~high], y[~high]), KRLS(kernel=KERNEL).fit(X[high], y[high])
+    assert abs(low.intercept_ - top.intercept_) > 15
+    both = low.merge(top)
+    inside = np.abs(X[:, 0]) > 0.5  # the step itself is too steep for the kernel
+    assert np.abs(both.predict(X) - y)[inside].mean() < 0.8
+
+
+def test_width_and_intercept_come_from_the_first_hundred_rows():
+    X, y = data(200)
+    models = [learned(KRLS(10), X, y, chunk) for chunk in (9, 60, 200)]
+    for model in models:
+        assert model.kernel_ == RBF(median_width(X[:100]))
+        assert model.intercept_ == pytest.approx(y[:100].mean())
+        np.testing.assert_allclose(model.predict(X), models[0].predict(X), atol=1e-6)
+
+
+def test_it_predicts_from_the_first_row_on():
+    X, y = data(10)
+    model = KRLS(20).partial_fit(X[:1], y[:1])
+    np.testing.assert_allclose(model.predict(X), y[0])
+    assert model.partial_fit(X[1:], y[1:]).score(X, y) > 0.9
+
+
+def test_sparse_rows_are_learned_as_dense_ones():
+    X, y = data(400)
+    X = np.where(np.abs(X) < 1, 0, X)
+    dense, thin = KRLS(20).fit(X, y), KRLS(20).fit(sparse.csr_matrix(X), y)
+    assert sparse.issparse(thin.prototypes_)
+    np.testing.assert_allclose(thin.predict(sparse.csr_matrix(X)), dense.predict(X), atol=1e-6)
+
+
+def test_a_budget_in_bytes_covers_sparse_rows_that_grow():
+    rng = np.random.default_rng(0)
+    model = KRLS("24 KiB", kernel=RBF(10.0))
+    for density in (0.02, 0.2, 0.5):
+        model.partial_fit(sparse.random(300, 200, density, "csr", rng=rng), rng.normal(size=300))
+        assert model.nbytes_ <= 24 * 1024
+        assert len(model.indices_) == model.n_retained_ == len(model.coef_)
+
+
+def overlap(a, b):
+    return len(set(a) & set(b)) / len(set(a) | set(b))
+
+
+def test_objects_and_a_function_as_kernel(tmp_path):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdef"), 5)) for _ in range(300)]
+    y = np.array([word.count("a") > 0 for word in words], float)
+    model = KRLS(30, kernel=overlap).fit(words, y)
+    assert model.score(words, y) > 0.5
+    assert set(model.prototypes_) <= set(words)
+    model.save(tmp_path / "model.mcm")
+    again = modicum.load(tmp_path / "model.mcm", kernel=overlap)
+    again.partial_fit(words, y)
+    np.testing.assert_array_equal(again.predict(words), model.partial_fit(words, y).predict(words))
+
+
+def test_a_kernel_that_breaks_leaves_no_trace():
+    broken = False
+
+    def kernel(A, B):
+        return KERNEL(A, B) * (np.nan if broken else 1.0)
+
+    X, y = data()
+    model = KRLS(20, kernel=kernel).fit(X, y)
+    before = model.to_bytes()
+    broken = True
+    with pytest.raises(DataError, match="finite"):
+        model.partial_fit(X, y)
+    assert model.to_bytes() == before
+
+
+def test_float32_stays_float32():
+    X, y = data()
+    assert KRLS(20).fit(X.astype(np.float32), y).prototypes_.dtype == np.float32
+
+
+def test_history_tells_the_size_over_the_stream():
+    X, y = data(1000)
+    history = learned(KRLS(5), X, y, 100).history_
+    np.testing.assert_array_equal(history["rows"], np.arange(100, 1001, 100))
+    assert history["prototypes"].max() == 5
+
+
+def test_copies_of_rows_and_tiny_thresholds_are_survived():
+    X, y = data(100)
+    X, y = np.tile(X, (5, 1)), np.tile(y, 5)
+    model = learned(KRLS(kernel=RBF(3.0), ald_threshold=0.0, ridge=0.0), X, y, 90)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (None, "requires y"),
+        (np.array([1.0, np.nan, 2.0]), "row 1 .* nan"),
+        (np.array([1.0, 2.0]), "3 rows came with 2 targets"),
+        (np.ones((3, 2)), "one per row"),
+        (np.array(["a", "b", "c"]), "must be numbers"),
+    ],
+)
+def test_targets_are_checked(y, words):
+    with pytest.raises(DataError, match=words):
+        KRLS(3).partial_fit(np.zeros((3, 2)), y)
+
+
+def test_a_budget_too_small_is_named():
+    with pytest.raises(BudgetError, match="needs a budget of at least"):
+        KRLS("1 KiB").fit(*data())

@@ -1,0 +1,356 @@
+"""The sparse Gaussian process against exact and batch ones computed from scratch, and its promises."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF as SklearnRBF
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import modicum
+from modicum.checks import checks_for
+from modicum.kernels import RBF, Matern52
+from modicum.regress.calibration import Calibration
+from modicum.regress.projected import JITTER, Moments, fit_projected, log_likelihood, projected_posterior
+from modicum.regress.sparse_gp import SparseGPRegressor
+
+KERNEL, NOISE = 1.5 * RBF([1.0, 2.0, 0.8]), 0.05
+
+
+def data(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, 3))
+    return X, 3 + np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=n)
+
+
+def given(n_active=20, **params):
+    """A regressor with fixed hyper-parameters."""
+    return SparseGPRegressor(n_active, kernel=KERNEL, noise=NOISE, random_state=0, **params)
+
+
+def batch_projected(A, X, y, T):
+    """Mean and standard deviation of the projected process, by the textbook."""
+    offset = y.mean()
+    K_A = KERNEL(A, A) * (1 + JITTER * np.eye(len(A)))
+    K, K_T = KERNEL(X, A), KERNEL(T, A)
+    S = np.linalg.inv(K_A + K.T @ K / NOISE)
+    mean = offset + K_T @ S @ K.T @ (y - offset) / NOISE
+    variance = KERNEL.diagonal(T) - np.diagonal(K_T @ np.linalg.inv(K_A) @ K_T.T) + np.diagonal(K_T @ S @ K_T.T)
+    return mean, np.sqrt(variance + NOISE)
+
+
+# ---- twins ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("predictor", ["projected", "active"])
+@pytest.mark.parametrize("objective", ["error", "variance", "logdet"])
+def test_with_room_for_all_rows_it_is_the_exact_gaussian_process(objective, predictor):
+    X, y = data(60)
+    T, _ = data(20, 1)
+    model = given(60, objective=objective, predictor=predictor)
+    for start in range(0, 60, 17):
+        model.partial_fit(X[start : start + 17], y[start : start + 17])
+    twin = GaussianProcessRegressor(
+        ConstantKernel(1.5) * SklearnRBF([1.0, 2.0, 0.8]) + WhiteKernel(NOISE), optimizer=None
+    ).fit(X, y - y.mean())
+    mean, std = model.predict(T, return_std=True)
+    expected_mean, expected_std = twin.predict(T, return_std=True)
+    assert model.is_exact_
+    assert np.allclose(mean, expected_mean + y.mean())
+    assert np.allclose(std, expected_std)
+    assert np.array_equal(model.predict(T), mean)
+
+
+@pytest.mark.parametrize("objective", ["error", "variance", "logdet"])
+def test_without_swaps_the_projected_process_is_that_of_the_batch(objective):
+    X, y = data(700)
+    T, _ = data(30, 1)
+    model = given(15, objective=objective, budget=50, min_gain=1e9)
+    for start in range(0, 700, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+    assert model.n_swaps_ == 0
+    mean, std = batch_projected(model.active_, X, y, T)
+    posterior = model._posterior()
+    assert np.allclose(posterior.at(T)[0], mean, rtol=1e-6)
+    assert np.allclose(np.sqrt(posterior.at(T)[1] + NOISE), std, rtol=1e-5)
+    of_function, of_noise = model._calibration.factors()
+    assert np.allclose(
+        model.predict(T, return_std=True)[1], np.sqrt(of_function * (std**2 - NOISE) + of_noise * NOISE), rtol=1e-5
+    )
+
+
+def test_while_the_sample_is_everything_swaps_lose_nothing():
+    X, y = data(400)
+    T, _ = data(30, 1)
+    model = given(15, budget=500)
+    for start in range(0, 400, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+    model.refine()
+    assert model.n_swaps_ > 0
+    assert np.allclose(model.predict(T), batch_projected(model.active_, X, y, T)[0], rtol=1e-6)
+    assert np.array_equal(X[model.active_indices_], model.active_)
+
+
+def test_only_active_rows_teach_the_paper_s_predictor():
+    X, y = data(400)
+    T, _ = data(30, 1)
+    model = given(15, predictor="active").fit(X, y)
+    K = KERNEL(model.active_, model.active_) + NOISE * np.eye(15)
+    expected = y.mean() + KERNEL(T, model.active_) @ np.linalg.solve(K, y[model.active_indices_] - y.mean())
+    assert np.allclose(model.predict(T), expected)
+
+
+# ---- sums that follow ----------------------------------------------------------------------------
+
+
+def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
+    rng = np.random.default_rng(0)
+    X, y = data(1000)
+    A, B = X[:6], X[6:9]
+    sample = rng.choice(1000, 100, replace=False)
+    moments = Moments()
+    moments.start(KERNEL(X[:500], A), y[:500])
+    moments.add(KERNEL(X[500:], A), y[500:])
+    old, new = KERNEL(X, A), KERNEL(X, np.concatenate([A[:4], B]))
+    kept = np.array([0, 1, 2, 3, -1, -1, -1])
+    # the same by hand, row by row: every row gets the prediction of least squares, and the sample's residuals spread
+    z = np.column_stack([old, np.ones(1000), y])
+    T = np.linalg.lstsq(z[sample], new[sample][:, 4:], rcond=None)[0]
+    imputed = np.column_stack([old[:, :4], z @ T, np.ones(1000), y])
+    R = np.zeros((100, 9))
+    R[:, 4:7] = new[sample][:, 4:] - z[sample] @ T
+    expected = imputed.T @ imputed + 10 * R.T @ R
+    moments.translate(old[sample], new[sample], kept, y[sample])
+    assert np.allclose(moments.sums, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+    exact = np.column_stack([new, np.ones(1000), y])
+    exact = exact.T @ exact
+    stays = [0, 1, 2, 3, 7, 8]
+    assert np.allclose(moments.sums[np.ix_(stays, stays)], exact[np.ix_(stays, stays)])
+    assert np.abs(moments.sums - exact).max() < 0.1 * np.abs(exact).max()
+    assert np.linalg.eigvalsh(moments.sums).min() > -1e-6
+    assert moments.count == 1000
+    assert np.isclose(moments.mean_target, y.mean())
+
+
+def test_a_sample_of_all_rows_translates_exactly():
+    X, y = data(300)
+    old, new = KERNEL(X, X[:5]), (2 * Matern52(1.3))(X, X[5:12])
+    moments = Moments()
+    moments.start(old, y)
+    moments.translate(old, new, np.full(7, -1), y)
+    exact = np.column_stack([new, np.ones(300), y])
+    assert np.allclose(moments.sums, exact.T @ exact, rtol=1e-5)
+
+
+def test_followed_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_rows():
+    """Averages over streams; single ones may go either way."""
+    T, y_T = data(500, 99)
+    errors = []
+    for seed in range(6):
+        X, y = data(4000, seed)
+        model = given(40, budget=200).set_params(random_state=seed)
+        for start in range(0, 4000, 500):
+            model.partial_fit(X[start : start + 500], y[start : start + 500])
+        assert model.n_swaps_ > 20
+        all_rows, sample = Moments(), Moments()
+        all_rows.start(model._set.features(X), y)
+        sample.start(model._set.features(model._set.sample), model._set.sample_targets)
+        predictions = [model.predict(T)] + [
+            projected_posterior(KERNEL, NOISE, model.active_, moments).mean(T) for moments in (all_rows, sample)
+        ]
+        errors.append([np.mean((p - y_T) ** 2) for p in predictions])
+    followed, exact, from_sample = np.mean(errors, axis=0)
+    assert exact < followed < exact + 0.6 * (from_sample - exact)
+
+
+# ---- hyper-parameters ----------------------------------------------------------------------------
+
+
+def test_likelihood_of_the_projected_process_and_its_gradient():
+    X, y = data(50)
+    y, A = y - y.mean(), X[:8]
+    K_A, K = KERNEL(A, A) * (1 + JITTER * np.eye(8)), KERNEL(X, A)
+    S = K @ np.linalg.solve(K_A, K.T) + NOISE * np.eye(50)
+    value, gradient = log_likelihood(KERNEL, NOISE, A, X, y)
+    assert np.isclose(value, multivariate_normal(np.zeros(50), S).logpdf(y))
+    place = np.append(KERNEL.log_params, np.log(NOISE))
+
+    def at(place):
+        return log_likelihood(KERNEL.with_log_params(place[:-1]), np.exp(place[-1]), A, X, y)[0]
+
+    assert np.allclose(gradient, approx_fprime(place, at, 1e-6), rtol=1e-3, atol=1e-3)
+
+
+def test_fits_raise_the_likelihood_from_any_noise():
+    X, y = data(400)
+    y, A = y - y.mean(), X[:20]
+    for noise in (1e-8, 0.05, 10.0):
+        kernel, fitted_noise, value = fit_projected(KERNEL, noise, A, X, y, 10)
+        assert np.isclose(value, log_likelihood(kernel, fitted_noise, A, X, y)[0])
+        assert value > log_likelihood(KERNEL, noise, A, X, y)[0]
+        assert value > log_likelihood(KERNEL, np.var(y), A, X, y)[0]
+
+
+def test_hyperparameters_follow_unless_they_are_given():
+    X, y = data(1500)
+    T, y_T = data(500, 1)
+    fixed = given(20).fit(X, y)
+    assert fixed.kernel_ == KERNEL
+    assert fixed.noise_ == NOISE
+    assert fixed.log_likelihood_ is None
+    follows = SparseGPRegressor(20, random_state=0).fit(X, y)
+    stays = SparseGPRegressor(20, adapt=False, random_state=0).fit(X, y)
+    assert follows.score(T, y_T) > stays.score(T, y_T)
+    assert follows.score(T, y_T) > 0.85
+    assert follows.kernel_.kernel.width.shape == (3,)
+    assert np.isfinite(follows.log_likelihood_)
+    with pytest.raises(ValueError, match='adapt=True is for predictor="projected"'):
+        SparseGPRegressor(adapt=True, predictor="active").fit(X, y)
+
+
+def test_widths_come_from_the_data_also_with_noise_given():
+    X, y = data(100)
+    model = SparseGPRegressor(10, kernel="rbf", noise=0.1, random_state=0).fit(X, y)
+    assert model.kernel_ == RBF().fitted(X)
+
+
+# ---- calibration ---------------------------------------------------------------------------------
+
+
+def test_factors_are_those_of_the_variances_that_made_the_errors():
+    rng = np.random.default_rng(0)
+    variances = rng.exponential(size=1000)
+    errors = rng.normal(size=1000) * np.sqrt(0.3 * variances + 2.0 * 0.1)
+    calibration = Calibration()
+    assert calibration.factors() == (1.0, 1.0)
+    calibration.judge(errors**2, variances, 0.1)
+    # false alarms: the estimates' standard deviations are about 0.03 and 0.2
+    assert np.allclose(calibration.factors(), [0.3, 2.0], atol=[0.15, 1.0])
+    calibration.judge(np.full(5000, 4.0), np.zeros(5000), 1.0)
+    assert calibration.errors.shape == (1024, 3)
+    assert np.isclose(calibration.factors()[1], 4.0, rtol=1e-3)
+
+
+def test_intervals_cover_what_they_say():
+    X, y = data(6000)
+    T, y_T = data(4000, 1)
+    model = SparseGPRegressor(15, budget=400, random_state=0)  # too few active rows: noise is not all there is
+    for start in range(0, 6000, 500):
+        model.partial_fit(X[start : start + 500], y[start : start + 500])
+    mean, std = model.predict(T, return_std=True)
+    for level, z in ((0.68, 1.0), (0.95, 1.96)):
+        assert abs(np.mean(np.abs(y_T - mean) < z * std) - level) < 0.05
+    assert 0.5 < model.mean_squared_error_ / np.mean((y_T - mean) ** 2) < 2
+    far = model.predict(T[:1] + 1000, return_std=True)
+    assert np.isclose(far[0][0], y.mean())
+    assert far[1][0] >= std.max()
+
+
+# ---- the contract --------------------------------------------------------------------------------
+
+LEARNERS = [
+    given(10, budget=60),
+    given(8, budget="96 KiB", predictor="active"),
+    given(6, budget=30, objective="logdet").set_params(kernel="rbf"),
+    SparseGPRegressor(5, budget=40, kernel="rbf"),
+]
+CASES = [
+    pytest.param(learner, check, id=f"{i}-{name}")
+    for i, learner in enumerate(LEARNERS)
+    for name, check in checks_for(learner)
+]
+
+
+@pytest.mark.parametrize(("learner", "check"), CASES)
+def test_contract(learner, check):
+    if learner.kernel == KERNEL:  # the checks' rows have four columns
+        learner = SparseGPRegressor(**{**learner.get_params(), "kernel": 1.5 * RBF(2.0)})
+    check(learner)
+
+
+NO_WEIGHTS = "it takes no weights: rows that are seen twice make a Gaussian process surer, whatever the others weigh"
+EXPECTED_FAILURES = {
+    f"check_{name}": NO_WEIGHTS
+    for name in (
+        "sample_weights_pandas_series",
+        "sample_weights_not_an_array",
+        "sample_weights_list",
+        "all_zero_sample_weights_error",
+        "sample_weights_shape",
+        "sample_weights_not_overwritten",
+        "sample_weight_equivalence_on_dense_data",
+        "sample_weight_equivalence_on_sparse_data",
+    )
+}
+
+
+@parametrize_with_checks(
+    [SparseGPRegressor(10, budget=100, random_state=0)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_shards_learn_what_the_whole_stream_teaches():
+    X, y = data(3000)
+    T, y_T = data(500, 1)
+    parts = [given(30, budget=300).set_params(random_state=seed) for seed in range(3)]
+    for seed, part in enumerate(parts):
+        part.fit(X[seed::3], y[seed::3])
+    alone = parts[0].score(T, y_T)
+    merged = parts[0].merge(parts[1]).merge(parts[2])
+    assert merged.n_seen_ == merged._moments.count == 3000
+    assert np.isclose(merged._moments.mean_target, y.mean())
+    assert merged.score(T, y_T) > alone
+    assert len(merged.active_) == 30
+
+
+def test_small_shards_merge_into_the_exact_process():
+    X, y = data(40)
+    T, _ = data(10, 1)
+    left, right = given(50).fit(X[:25], y[:25]), given(50).fit(X[25:], y[25:])
+    whole = given(50).fit(X, y)
+    assert np.allclose(left.merge(right).predict(T), whole.predict(T))
+    assert left.is_exact_
+
+
+def test_objects_and_functions():
+    def common_letters(a, b):
+        return len(set(a) & set(b)) / len(set(a) | set(b))
+
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(300)]
+    y = np.array([word.count("a") + word.count("b") for word in words], float)
+    model = SparseGPRegressor(40, kernel=common_letters, budget=200, random_state=0).fit(words, y)
+    assert model.score(words, y) > 0.5
+    assert isinstance(model.active_, list)
+    again = modicum.Learner.from_bytes(model.to_bytes(), kernel=common_letters)
+    assert np.array_equal(again.predict(words[:9]), model.predict(words[:9]))
+
+
+def test_constant_targets_and_copies_of_one_row():
+    X = np.zeros((300, 2))
+    model = SparseGPRegressor(5, random_state=0).fit(X, np.full(300, 7.0))
+    mean, std = model.predict(X[:2], return_std=True)
+    assert np.allclose(mean, 7.0)
+    assert np.isfinite(std).all()
+
+
+def test_plan_is_what_is_held():
+    X, y = data(1500)
+    model = given(20, budget=500)
+    assert model.partial_fit(X, y).nbytes_ <= model.plan(3).nbytes
+    assert model.plan(3).rows == 500
+    with pytest.raises(modicum.exceptions.BudgetError, match="SparseGPRegressor with 20 active rows"):
+        given(20, budget="8 KiB").fit(X, y)
+
+
+def test_history_and_table():
+    X, y = data(1200)
+    model = given(20).fit(X, y)
+    history = model.history_
+    assert list(history) == ["rows", "value", "swaps", "error", "noise"]
+    assert all(np.isfinite(column).all() for column in history.values())
+    assert set(model.table(X[:3])) == {"prediction", "std"}
