@@ -3,9 +3,9 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from modicum import KRLS
 from modicum.checks import checks_for
 from modicum.kernels import RBF
-from modicum.regress import KRLS
 
 LEARNERS = [KRLS(20), KRLS("32 KiB", kernel="matern32", ald_threshold=0.3), KRLS(10, kernel=RBF(0.5), ridge=0.0)]
 CASES = [

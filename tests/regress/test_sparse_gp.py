@@ -194,7 +194,7 @@ def test_fits_raise_the_likelihood_from_any_noise():
 
 
 def test_hyperparameters_follow_unless_they_are_given():
-    X, y = data(1500)
+    X, y = data(800)
     T, y_T = data(500, 1)
     fixed = given(20).fit(X, y)
     assert fixed.kernel_ == KERNEL

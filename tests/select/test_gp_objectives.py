@@ -142,6 +142,24 @@ def test_dropped_rows_judge_no_more(cls):
 
 
 @pytest.mark.parametrize("cls", OBJECTIVES)
+def test_rows_that_come_one_by_one_are_rows_that_come_at_once(cls):
+    X, y = data(80)
+    A, y_A = data(8, 5)
+    values = []
+    for step in (1, 8, 80):
+        F = cls(KERNEL, NOISE).started(X, 8, 40)
+        block = F.look(A, y_A)
+        for i in range(8):
+            block.add(i)
+        for start in range(0, 80, step):
+            part = np.arange(start, start + step)[-40:]
+            count = min(40, start + step)
+            F.put_rows(part % 40, X[part], np.full(count, 1 / count), y[part])  # the latest 40 rows stay
+        values.append((F.value, *F.look(A + 0.1, y_A).swap_gains()[0]))
+    assert np.allclose(values, values[0])
+
+
+@pytest.mark.parametrize("cls", OBJECTIVES)
 def test_copies_and_a_single_row_do_no_harm(cls):
     X, y = data(20)
     F = cls(KERNEL, NOISE).started(X, 8, 20)
@@ -207,7 +225,7 @@ def test_a_copy_and_a_file_go_on_alike(cls):
 def test_drift_is_repaired(cls):
     """Hundreds of changes of a nearly singular matrix: the caches still are what they stand for."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(500, 1))
+    X = rng.normal(size=(200, 1))
     y = np.sin(X[:, 0])
     F = cls(RBF(2.0), 1e-6).started(X, 20, 50)
     F.put_rows(np.arange(50), X[:50], np.full(50, 1 / 50), y[:50])
@@ -215,7 +233,7 @@ def test_drift_is_repaired(cls):
     for i in range(20):
         block.add(i)
     block = F.look(X, y)
-    for i in range(500):
+    for i in range(200):
         block.swap(i, int(rng.integers(20)))
     assert np.allclose(F.features.values, F._features(F.rows.values), atol=1e-5)
 

@@ -158,7 +158,7 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
     An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
     is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone sees too much
     variance in a candidate; where the candidate's neighbors see less, half the gain must remain by their account.
-    Returns (candidate, block to join, block to leave, place); candidate -1 if there is none.
+    Returns (candidate, factor, block to join, block to leave, place); candidate -1 if there is none.
     """
     members, sizes, inverses, within = blocks
     near, similar, among, counts, spare = neighbors
@@ -175,8 +175,8 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
                 doubt, _, _ = best_leaver(max(less, floor), back, block, members, sizes, inverses, spare)
                 factor = min(factor, doubt * doubt)
         if factor > least:
-            return i, block, leaves, place
-    return -1, 0, 0, 0
+            return i, factor, block, leaves, place
+    return -1, 0.0, 0, 0, 0
 
 
 @compiled

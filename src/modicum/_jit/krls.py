@@ -14,11 +14,11 @@ from modicum._jit.linalg import project, replace_row, times
 
 
 @compiled
-def learn_rows(K, between, own, y, threshold, ridge, limit, M, Q, P, mean, n, holder):
+def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean, n, holder):
     """Learn rows in turn; those that the dictionary explains badly join it, in place of another once it is full.
 
     K (rows x room) holds kernel values against the dictionary and gets those of the rows that join from `between`;
-    `own` those of rows with themselves; holder[slot] becomes the last row that took the slot. Returns the size of the
+    `own` those of rows with themselves; `noise` is the variance of each target; holder[slot] becomes the last row that took the slot. Returns the size of the
     dictionary and the rise of log det M.
     """
     log_det = 0.0
@@ -32,11 +32,11 @@ def learn_rows(K, between, own, y, threshold, ridge, limit, M, Q, P, mean, n, ho
             value += h[a] * mean[a]
         error = y[i] - value
         if delta <= threshold * own[i]:
-            observe(P, mean, n, Ph, 1.0 / (1.0 + hPh), error)
+            observe(P, mean, n, Ph, 1.0 / (noise[i] + hPh), error)
             continue
         # The prior variance of the row, given the dictionary, is delta / ridge. Everything is multiplied by ridge: it
         # may be 0, and the row then takes the value y.
-        total = ridge * (1.0 + hPh) + delta
+        total = ridge * (noise[i] + hPh) + delta
         value += error * (ridge * hPh + delta) / total
         observe(P, mean, n, Ph, ridge / total, error)
         slot = n if n < limit else least_needed(Q, mean, n, h, delta, value)
@@ -55,8 +55,8 @@ def learn_rows(K, between, own, y, threshold, ridge, limit, M, Q, P, mean, n, ho
             replace_row(Q, n, slot, h, pivot, np.zeros(n), np.zeros(n))
         put_row(M, n, slot, k, own[i])
         for a in range(n):
-            Ph[a] *= ridge / total
-        put_row(P, n, slot, Ph, (ridge * hPh + delta) / total)
+            Ph[a] *= noise[i] * ridge / total
+        put_row(P, n, slot, Ph, noise[i] * (ridge * hPh + delta) / total)
         mean[slot] = value
         holder[slot] = i
         for later in range(i + 1, y.shape[0]):

@@ -1,5 +1,7 @@
 """Numbers predicted from a stream, within the memory that was given."""
 
 from modicum.regress.krls import KRLS
+from modicum.regress.prototypes import PrototypeRegressor
+from modicum.regress.sparse_gp import SparseGPRegressor
 
-__all__ = ["KRLS"]
+__all__ = ["KRLS", "PrototypeRegressor", "SparseGPRegressor"]

@@ -28,7 +28,7 @@ HISTORY_BYTES = 512 * 2 * 8
 
 
 class Posterior(Squares):
-    """Mean and covariance, in variances of the noise, of the function's values at the prototypes."""
+    """Mean and covariance, in variances of a target's noise, of the function's values at the prototypes."""
 
     _rooms = ("_covariance",)
     _covariance: np.ndarray
@@ -45,16 +45,17 @@ class Posterior(Squares):
     def covariance(self) -> np.ndarray:
         return self._covariance[: self.n, : self.n]
 
-    def observe(self, H: np.ndarray, y: np.ndarray) -> None:
-        """Take in values y of rows that are combinations H (rows x n) of the prototypes."""
+    def observe(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray) -> None:
+        """Take in values y, with noise of these variances, of rows that are combinations H of the prototypes."""
         size = max(FEWEST, self.n // 2)  # longer pieces would cost more for themselves than they save
         for start in range(0, len(H), size):
-            self._observe_piece(H[start : start + size], y[start : start + size])
+            piece = slice(start, start + size)
+            self._observe_piece(H[piece], y[piece], noise[piece])
 
-    def _observe_piece(self, H: np.ndarray, y: np.ndarray) -> None:
+    def _observe_piece(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray) -> None:
         """Recursive least squares, all rows at once."""
         crossed = H @ self.covariance
-        L = np.linalg.cholesky(crossed @ H.T + np.eye(len(H)))
+        L = np.linalg.cholesky(crossed @ H.T + np.diag(noise))
         gain = solve_triangular(L, crossed, lower=True, check_finite=False)
         self.mean[:] += gain.T @ solve_triangular(L, y - H @ self.mean, lower=True, check_finite=False)
         self.covariance[:] -= gain.T @ gain
@@ -85,7 +86,9 @@ class KRLS(Regressor):
     `ald_threshold` from all their combinations. Any other row counts as the combination nearest to it. The function
     f = sum_j coef_j k(x_j, .) on the dictionary minimizes, over all rows of the stream and not only those kept,
 
-        sum_i (y_i - intercept - f(x~_i))^2 + ridge |f|^2,    x~_i the combination that stands for row i
+        sum_i w_i (y_i - intercept - f(x~_i))^2 + ridge |f|^2,    x~_i the combination that stands for row i
+
+    Weights w_i are relative to the mean of the first 100.
 
     With a budget, a row that joins a full dictionary takes the place of the one whose value the others foretell best,
     among those that are less novel than itself. What was learned about the others stays: mean and covariance of the
@@ -130,7 +133,7 @@ class KRLS(Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.regress import KRLS
+    >>> from modicum import KRLS
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(2000, 1))
     >>> model = KRLS(budget=20).fit(X, np.sin(X[:, 0]))
     >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05)
@@ -148,7 +151,7 @@ class KRLS(Regressor):
     carried over to the prototypes of both.
     """
 
-    traits = Traits(merge="approximate", sparse=True, objects=True)
+    traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
         "budget": [NULL, BUDGET],
         "kernel": [KERNEL],
@@ -181,56 +184,61 @@ class KRLS(Regressor):
             self._limit = self._most_prototypes(average_bytes(X))
             self._history = History("rows", "prototypes")
             self._waiting = Waiting(X, y, FIRST_ROWS)
-        done = 0 if self._waiting is None else self._start_anew(self._waiting, X, y, row_ids)
-        self._follow(take(X, slice(done, None)), y[done:], row_ids[done:])
+        weight = np.ones(n_rows(X)) if weight is None else weight
+        done = 0 if self._waiting is None else self._start_anew(self._waiting, X, y, weight, row_ids)
+        self._follow(take(X, slice(done, None)), y[done:], weight[done:], row_ids[done:])
         self._history.record(self.n_seen_ + n_rows(X), self._prior.n)
         if self.budget is not None:
             self._hold_budget(self._prior.n, 1, self._shrink)
 
-    def _start_anew(self, waiting: Waiting, X: Any, y: np.ndarray, row_ids: np.ndarray) -> int:
+    def _start_anew(self, waiting: Waiting, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> int:
         """Learn the first rows of the stream, with what depends on them found anew. Returns how many of X they were."""
         head = slice(0, FIRST_ROWS - len(waiting.ids))
-        waiting.append(take(X, head), y[head], None, row_ids[head])
+        waiting.append(take(X, head), y[head], weight[head], row_ids[head])
         rows, targets = waiting.rows.values, _given(waiting.targets)
-        self.intercept_ = float(targets.mean())
+        self._typical_weight = float(waiting.weights.mean())
+        self.intercept_ = float(np.average(targets, weights=waiting.weights))
         self._kernel = self._given_kernel().fitted(rows)
         self._rows = Rows.like(rows, self._limit)
         self._ids = np.empty(0, np.int64)
         self._prior, self._posterior = Inverse(self._limit), Posterior(self._limit)
         self._block_size = FEWEST
-        self._follow(rows, targets, waiting.ids)
+        self._follow(rows, targets, waiting.weights, waiting.ids)
         if len(waiting.ids) == FIRST_ROWS:
             self._waiting = None
         return head.stop
 
-    def _follow(self, X: Any, y: np.ndarray, row_ids: np.ndarray) -> None:
+    def _follow(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> None:
         """Learn rows in their order, block by block."""
+        y, noise = y - self.intercept_, self._typical_weight / weight
 
         def follow(tile: slice) -> None:
             start = 0
             while start < n_rows(X):
                 part = slice(start, start + self._block_size)
-                joined = self._follow_block(take(X, part), y[part], row_ids[part])
+                joined = self._follow_block(take(X, part), y[part], noise[part], row_ids[part])
                 start += self._block_size
                 self._block_size = FEWEST if joined else min(MOST, 2 * self._block_size)
 
         run_tiles(follow, 1, 1)  # all in one tile: products of this size gain little by BLAS's threads, and may stall
 
-    def _follow_block(self, X: Any, y: np.ndarray, row_ids: np.ndarray) -> bool:
+    def _follow_block(self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray) -> bool:
         """Learn a block: at once up to the first row that the dictionary explains badly, the rest one by one."""
-        K, own, y = self._similarities(X), self._kernel.diagonal(X), y - self.intercept_
+        K, own = self._similarities(X), self._kernel.diagonal(X)
         if not np.isfinite(K.sum() + own.sum()):
             raise DataError(f"{type(self).__name__}: the kernel has values that are not finite.")
         H = K @ self._prior.inverse
         novel = np.flatnonzero(own - np.einsum("ij,ij->i", H, K) > self._novelty() * own)
         known = novel[0] if len(novel) else len(y)
-        self._posterior.observe(H[:known], y[:known])
+        self._posterior.observe(H[:known], y[:known], noise[:known])
         if known < len(y):
             rest = slice(known, None)
-            self._follow_each(take(X, rest), K[rest], own[rest], y[rest], row_ids[rest])
+            self._follow_each(take(X, rest), K[rest], own[rest], y[rest], noise[rest], row_ids[rest])
         return known < len(y)
 
-    def _follow_each(self, X: Any, K: np.ndarray, own: np.ndarray, y: np.ndarray, row_ids: np.ndarray) -> None:
+    def _follow_each(
+        self, X: Any, K: np.ndarray, own: np.ndarray, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray
+    ) -> None:
         """Learn rows of which the first one is going to join, and others may."""
         n = self._prior.n
         most = min(n + len(y), self._limit)
@@ -240,7 +248,7 @@ class KRLS(Regressor):
         wide[:, :n] = K
         holder = np.full(most, -1)
         between, novelty, ridge = self._kernel(X, X), self._novelty(), float(self.ridge)
-        n, log_det = learn_rows(wide, between, own, y, novelty, ridge, self._limit, M, Q, P, mean, n, holder)
+        n, log_det = learn_rows(wide, between, own, y, noise, novelty, ridge, self._limit, M, Q, P, mean, n, holder)
         self._prior.take_back(n, log_det)
         self._posterior.n = n
         taken = np.flatnonzero(holder >= 0)
@@ -327,17 +335,18 @@ class KRLS(Regressor):
 
     def _learn_all(self, waiting: Waiting) -> None:
         """A side that waits has all its rows."""
-        self._learn(waiting.rows.values, _given(waiting.targets), None, waiting.ids)
+        self._learn(waiting.rows.values, _given(waiting.targets), waiting.weights, waiting.ids)
 
     def _absorb(self, other: "KRLS") -> None:
         """Precisions of what the targets of both sides tell add up, on the prototypes of both."""
         own_precision, own_sum = self._posterior.information(self.ridge * self._prior.inverse)
         precision, sums = other._posterior.information(self.ridge * other._prior.inverse)
         sums += (other.intercept_ - self.intercept_) * precision.sum(axis=1)  # values there, seen from here
+        scale = other._typical_weight / self._typical_weight
         n, theirs = self._prior.n, other._rows.values
         K = self._join(theirs, other._ids)
         H = K @ self._prior.inverse  # values at the other's prototypes as combinations of those at all
-        joint, total = self.ridge * self._prior.inverse + H.T @ precision @ H, H.T @ sums
+        joint, total = self.ridge * self._prior.inverse + scale * H.T @ precision @ H, scale * H.T @ sums
         joint[:n, :n] += own_precision
         total[:n] += own_sum
         covariance = Inverse.of(joint, len(joint)).inverse

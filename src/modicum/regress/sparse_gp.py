@@ -27,7 +27,7 @@ from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.projected_error import ProjectedError
 from modicum.select.objectives.variance import VarianceReduction
 
-ROWS_PER_ACTIVE, FEWEST_ROWS = 20, 2000  # sample rows that a size in bytes buys at most: more change little
+ROWS_PER_ACTIVE, FEWEST_ROWS = 40, 2000  # sample rows that a size in bytes buys at most: more change little
 FIRST_ROWS = 2000  # rows of the exact Gaussian process that hyper-parameters are first fitted to, as in gomes2010
 FEW_FIRST_ROWS = 500  # the same if they follow the stream: then all that is needed is a start
 FEWEST_TO_FIT = 8  # rows; for fewer, hyper-parameters are guessed
@@ -70,7 +70,7 @@ class SparseGPRegressor(Regressor):
     n_active : int, default=200
         Rows in the active set.
     budget : int or str, default="64 MiB"
-        Validation rows to hold, or a size for all that is held. A size buys at most 20 rows per active one (or 2,000
+        Validation rows to hold, or a size for all that is held. A size buys at most 40 rows per active one (or 2,000
         if that is more): further ones cost time in proportion and change little.
     kernel : str, Kernel or callable, default="rbf-ard"
         "rbf-ard" has a width for each column.
@@ -215,8 +215,8 @@ class SparseGPRegressor(Regressor):
         self._mean.add(y[:, None], None)
         self._set.move_center(float(self._mean.mean[0]))
         self._set.put_rows(slots, take(X, chosen), y[chosen], self._sample.shares())
-        self._follow(old, self._fit_and_offer(X, y, row_ids))
-        if self._moments is not None and not self._sample.is_everything:
+        is_taught = self._follow(old, self._fit_and_offer(X, y, row_ids))
+        if self._moments is not None and not is_taught:
             self._moments.add(self._set.features(X), y)
         self._record()
         self._hold_budget(len(self._sample), self.n_active, self._shrink)
@@ -291,14 +291,19 @@ class SparseGPRegressor(Regressor):
         active = self._set.active
         return self._set.kernel, take(active, np.arange(n_rows(active)))  # a copy
 
-    def _follow(self, old: Basis, changed: set[int]) -> None:
-        """Bring the sums from an old basis to the present one, of which the slots `changed` are new."""
-        if self._moments is None:
-            return
+    def _follow(self, old: Basis, changed: set[int]) -> bool:
+        """Bring the sums from an old basis to the present one, of which the slots `changed` are new.
+
+        Whether they now have all rows of the sample in them, the latest included.
+        """
+        same_kernel = old[0] == self._set.kernel
+        if self._moments is None or (same_kernel and not changed):
+            return False
         if self._sample.is_everything:
             self._moments.start(self._set.features(self._set.sample), self._set.sample_targets)
-        elif changed or old[0] != self._set.kernel:
-            self._translate(self._moments, old, changed if old[0] == self._set.kernel else None)
+            return True
+        self._translate(self._moments, old, changed if same_kernel else None)
+        return False
 
     def _translate(self, moments: Moments, old: Basis, changed: set[int] | None) -> None:
         """`changed`: None if all features are new."""

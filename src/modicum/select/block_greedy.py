@@ -14,6 +14,7 @@ from modicum.select.online_greedy import OnlineGreedy
 from modicum.select.selector import HISTORY_BYTES
 from modicum.state import Part
 
+KEPT = 0.01  # part of the claimed gains that must have come true: they are large claims, but not out of nothing
 ROOM = 4  # a block may grow to so many times its usual size: memory stays linear in the number of prototypes
 
 
@@ -34,6 +35,9 @@ class Blocks(Part):
         self.chosen = Rows.like(like, limit)
         self.estimate = 0.0
         self.n_new = 0  # prototypes since the last clustering
+        self.claimed = 0.0  # what they were taken to gain
+        self.value_then = 0.0  # the true log-determinant at that time
+        self.caution = 1.0  # how many times the threshold a gain must exceed
         self.members = np.zeros((n_blocks, room), np.int64)
         self.sizes = np.zeros(n_blocks, np.int64)
         self.matrices = np.zeros((n_blocks, room, room))
@@ -53,7 +57,9 @@ class Blocks(Part):
     @property
     def value(self) -> float:
         """The true log-determinant, computed now."""
-        K = self.kernel(self.chosen.values, self.chosen.values)
+        return self._log_det(self.kernel(self.chosen.values, self.chosen.values))
+
+    def _log_det(self, K: np.ndarray) -> float:
         return float(np.linalg.slogdet(K + self.lam * np.eye(len(K)))[1])
 
     @property
@@ -71,6 +77,7 @@ class Blocks(Part):
         """The first rows, all of them."""
         self.chosen.put(np.arange(n_rows(X)), X)
         K = self.kernel(X, X)
+        self.value_then = self._log_det(K)
         self._rebuild(K, self._cluster(K, _spread_means(K, len(self.sizes), rng)))
 
     def offer(self, X: Any, threshold: float, relative: bool) -> list[tuple[int, int]]:
@@ -82,8 +89,8 @@ class Blocks(Part):
         changes: list[tuple[int, int]] = []
         at = 0
         while at < len(K):
-            least = np.exp(threshold * (abs(self.estimate) if relative else 1.0))
-            i, block, leaves, place = jit.first_exchange(
+            least = np.exp(self.caution * threshold * (abs(self.estimate) if relative else 1.0))
+            i, factor, block, leaves, place = jit.first_exchange(
                 K, own, self.lam, floor, at, least, self.own, blocks, neighbors
             )
             if i < 0:
@@ -92,6 +99,7 @@ class Blocks(Part):
             row, at = take(X, slice(i, i + 1)), i + 1
             self.chosen.put(np.array([slot]), row)
             self._exchange(block, leaves, place, K[i], own[i], floor)
+            self.claimed += float(np.log(factor))
             changes.append((i, slot))
             if self.n_new == self.n_chosen:
                 self._cluster_again()
@@ -123,7 +131,16 @@ class Blocks(Part):
         jit.spare_among(slot, self.own, self.lam, floor, self.counts, self.similar, self.among, self.spare)
 
     def _cluster_again(self) -> None:
-        K = self.kernel(self.chosen.values, self.chosen.values)
+        """Cluster anew, and see what came of the gains that the exchanges since the last time were taken for.
+
+        Where the kernel reaches far beyond a block, prototypes that are in truth as good as each other keep taking each
+        other's places; asking for more each time that little came of it brings that to an end.
+        """
+        K, before = self.kernel(self.chosen.values, self.chosen.values), self.value_then
+        self.value_then = self._log_det(K)
+        kept_promise = self.value_then - before >= KEPT * self.claimed
+        self.caution = max(1.0, self.caution / 2) if kept_promise else 2 * self.caution
+        self.claimed = 0.0
         self._rebuild(K, self._cluster(K, _means_of(self.block_of_slots(), len(self.sizes))))
 
     def _cluster(self, K: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -184,7 +201,8 @@ class BlockGreedy(OnlineGreedy):
     Guarantee: that of `OnlineGreedy` with the error of the estimate on top, see `guarantee`.
     Cost: O(b d + r^2) time per row for b prototypes in blocks of r, O(b d + b r) memory.
 
-    Which to take: `OnlineGreedy` up to a few hundred prototypes, this one beyond.
+    Which to take: `OnlineGreedy` up to a few hundred prototypes, this one beyond, and for kernels whose reach is short
+    against the spread of the rows: where all rows are alike, nothing is block-diagonal.
 
     Parameters
     ----------

@@ -184,10 +184,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return out
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
-        """The most similar prototype of each row, its row id and the similarity."""
+        """The most similar prototype of each row, its position in the stream and the similarity."""
         similarity = self.transform(X)
         nearest = similarity.argmax(axis=1)
-        return {"prototype": nearest, "row": self.indices_[nearest], "similarity": similarity.max(axis=1)}
+        return {"prototype": nearest, "position": self.indices_[nearest], "similarity": similarity.max(axis=1)}
 
     # ---- contract --------------------------------------------------------------------------------
 

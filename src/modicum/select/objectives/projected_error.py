@@ -69,23 +69,34 @@ class ProjectedError(Validated):
         return self.inverse.inverse @ (self.weighted_targets @ self._F)
 
     def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray, y: np.ndarray | None = None) -> None:
+        before, replaced = self.weights, slots[slots < len(self.rows)]
+        gone = self._moments(self._F[replaced], before[replaced])
         super().put_rows(slots, X, shares, y)
-        self._refresh()
+        stay = np.delete(np.arange(len(before)), replaced)
+        if len(slots) < len(before) and np.allclose(self.weights[stay], before[stay], rtol=1e-12):
+            self._change(self._moments(self._F[slots], self.weights[slots]) - gone)
+        else:
+            self._compute()
 
     def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:
         super().keep_rows(slots, shares)
-        self._refresh()
+        self._compute()
 
-    def _refresh(self) -> None:
-        """Compute M anew."""
+    def _compute(self) -> None:
+        """M from all rows."""
+        self.inverse.matrix[:] = 0.0
+        K = self._features(self.chosen.values)
+        self._change(self._moments(self._F, self.weights) + self.noise * (K + K.T) / 2)
+
+    def _change(self, by: np.ndarray) -> None:
         if self.n_chosen:
-            M = self.noise * self._features(self.chosen.values) + self._F.T @ self.weighted_features()
-            self.inverse.matrix[:] = (M + M.T) / 2
+            self.inverse.matrix[:] += by
             self.inverse.refresh()
 
-    def weighted_features(self) -> np.ndarray:
-        """O K_WA."""
-        return self._F * self.weights[:, None]
+    @staticmethod
+    def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        half = F * np.sqrt(weights)[:, None]
+        return half.T @ half
 
     def _features(self, X: Any) -> np.ndarray:
         return self.kernel(X, self.chosen.values)
@@ -106,10 +117,10 @@ class ProjectedBlock(ValidatedBlock):
         F, n = objective, objective.n_chosen
         self.m = np.zeros((len(self.own), F.limit))
         self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values)
-        weighted = F.weighted_features()
+        features = F.features.values[:, :n]
 
         def multiply(part: slice) -> None:
-            self.m[part, :n] += self.to_rows[part] @ weighted
+            self.m[part, :n] += (self.to_rows[part] * F.weights) @ features
 
         run_tiles(multiply, len(self.own), TILE)
         self.c = F.noise * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, F.weights)

@@ -1,0 +1,179 @@
+"""Predict, score, then learn: scores against those computed from all predictions at once."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import SGDRegressor
+from sklearn.metrics import log_loss, mean_absolute_error, mean_squared_error
+
+import modicum
+from modicum.evaluate import METRICS, Prequential, prequential
+from modicum.exceptions import DataError
+from modicum.regress import KRLS
+
+CHUNK = 50
+
+
+class MeanSoFar(RegressorMixin, BaseEstimator):
+    """Predicts the mean target, and keeps what it predicted."""
+
+    def fit(self, X, y):
+        raise AssertionError("nobody should fit")
+
+    def partial_fit(self, X, y, sample_weight=None):
+        self.targets_ = np.append(getattr(self, "targets_", []), y)
+        self.said_ = getattr(self, "said_", [])
+        return self
+
+    def predict(self, X, return_std=False):
+        mean = np.full(len(X), self.targets_.mean())
+        self.said_.append(mean)
+        return (mean, np.full(len(X), self.targets_.std())) if return_std else mean
+
+
+class ShareSoFar(ClassifierMixin, BaseEstimator):
+    """Predicts the classes seen so far by their shares."""
+
+    fit = MeanSoFar.fit
+
+    def partial_fit(self, X, y):
+        self.seen_ = np.append(getattr(self, "seen_", np.empty(0, int)), y)
+        self.classes_, self.counts_ = np.unique(self.seen_, return_counts=True)
+        self.said_ = getattr(self, "said_", [])
+        return self
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        self.said_.append(np.tile(self.counts_ / self.counts_.sum(), (len(X), 1)))
+        return self.said_[-1]
+
+
+def data(count=500):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(count, 2)), np.cumsum(rng.normal(size=count))
+
+
+@pytest.mark.parametrize(
+    ("metric", "twin"),
+    [
+        ("rmse", lambda y, said: np.sqrt(mean_squared_error(y, said))),
+        ("mae", mean_absolute_error),
+        ("nmse", lambda y, said: mean_squared_error(y, said) / y.var()),
+        (None, lambda y, said: np.sqrt(mean_squared_error(y, said))),
+        (mean_absolute_error, mean_absolute_error),
+    ],
+)
+def test_scores_of_a_regressor(metric, twin):
+    X, y = data()
+    learner = MeanSoFar()
+    result = prequential(learner, X, metric, target=y, chunk_size=CHUNK)
+    said = np.concatenate(learner.said_)
+    np.testing.assert_array_equal(result.rows, np.arange(2 * CHUNK, 501, CHUNK))  # the first chunk is not scored
+    ends = (result.rows - CHUNK).astype(int)
+    np.testing.assert_allclose(result.overall, [twin(y[CHUNK:][:end], said[:end]) for end in ends])
+    assert result.score == result.overall[-1]
+    assert result.metric in {*METRICS, "mean_absolute_error"}
+
+
+def test_the_recent_score_fades():
+    X, y = data()
+    learner = MeanSoFar()
+    result = prequential(learner, X, "mae", target=y, chunk_size=CHUNK, window=70)
+    errors = np.abs(np.concatenate(learner.said_) - y[CHUNK:])
+    weight = np.exp(-np.arange(len(errors))[::-1] / 70)
+    assert result.recent[-1] == pytest.approx(np.average(errors, weights=weight))
+
+
+def test_coverage_counts_targets_within_the_intervals():
+    rng = np.random.default_rng(0)
+    X, y = np.zeros((20_000, 1)), rng.normal(size=20_000)
+    result = prequential(MeanSoFar(), X, "coverage", target=y, chunk_size=1000)
+    assert result.score == pytest.approx(0.95, abs=0.01)
+
+
+def test_scores_of_a_classifier():
+    X = np.zeros((400, 1))
+    y = np.random.default_rng(0).integers(2, size=400)
+    learner = ShareSoFar()
+    result = prequential(learner, X, "log_loss", target=y, chunk_size=100)
+    assert result.score == pytest.approx(log_loss(y[100:], np.concatenate(learner.said_)))
+    default = prequential(ShareSoFar(), X, target=y, chunk_size=100)
+    assert default.metric == "accuracy"
+    assert 0.3 < default.score < 0.7
+
+
+def test_a_class_that_comes_late_is_a_surprise_and_no_error():
+    y = np.repeat([0, 1, 2], 10)
+    result = prequential(ShareSoFar(), np.zeros((30, 1)), "log_loss", target=y, chunk_size=10)
+    assert result.overall[0] == pytest.approx(-np.log(1e-15))
+
+
+@pytest.mark.parametrize("learner", [modicum.OnlineKMeans(3), modicum.ExemplarClustering(3, random_state=0)])
+def test_clusterers_are_scored_by_their_loss(learner):
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    distances = []
+    result = prequential(
+        learner, X, chunk_size=200, on_chunk=lambda learner: distances.append(learner.transform(X).min(axis=1))
+    )
+    assert result.metric == "loss"
+    assert result.score == pytest.approx((distances[0][200:400].mean() + distances[1][400:].mean()) / 2)
+    assert len(result.rows) == 2
+    assert (result.nbytes > 0).all()
+
+
+def test_weights_count():
+    X, y = data(200)
+    twice = np.where(np.arange(200) % 2, 2.0, 1.0)
+    result = prequential(MeanSoFar(), modicum.stream(X, target=y, weight=twice, chunk_size=CHUNK), "mae")
+    learner = MeanSoFar()
+    prequential(learner, X, "mae", target=y, chunk_size=CHUNK)
+    errors = np.abs(np.concatenate(learner.said_) - y[CHUNK:])
+    assert result.score == pytest.approx(np.average(errors, weights=twice[CHUNK:]))
+
+
+def test_a_learner_that_knows_something_is_scored_from_the_first_chunk():
+    X, y = data()
+    learner = KRLS(10).fit(X, y)
+    result = prequential(learner, X, "nmse", target=y, chunk_size=100)
+    np.testing.assert_array_equal(result.rows, np.arange(100, 501, 100))
+    assert learner.n_seen_ == 1000
+    assert (np.diff(result.seconds) > 0).all()
+
+
+def test_streams_generators_and_other_estimators_will_do():
+    X, y = data()
+    chunks = ((X[i : i + CHUNK], y[i : i + CHUNK]) for i in range(0, 500, CHUNK))
+    seen = []
+    result = prequential(SGDRegressor(random_state=0), chunks, chunk_size=CHUNK, on_chunk=seen.append)
+    assert len(seen) == 10
+    assert len(result.rows) == 9
+    assert np.isnan(result.nbytes).all()
+    assert "rmse" in str(result)
+
+
+def test_a_long_stream_makes_no_long_record():
+    X, y = np.zeros((3000, 1)), np.ones(3000)
+    result = prequential(MeanSoFar(), X, target=y, chunk_size=1)
+    assert 256 <= len(result.rows) <= 512
+    assert result.rows[-1] == 3000
+
+
+def test_nothing_scored_is_said():
+    result = prequential(KRLS(5), np.zeros((10, 1)), target=np.ones(10))
+    assert isinstance(result, Prequential)
+    assert np.isnan(result.score)
+    assert "nothing" in str(result)
+
+
+def test_errors_say_what_is_missing():
+    X, y = data(100)
+    with pytest.raises(ValueError, match="one of rmse, mae, nmse"):
+        prequential(KRLS(5), X, "mse", target=y)
+    with pytest.raises(ValueError, match="got None"):
+        prequential(modicum.Reservoir(5), X)
+    with pytest.raises(ValueError, match="window"):
+        prequential(KRLS(5), X, window=0, target=y)
+    with pytest.raises(DataError, match="target"):
+        prequential(KRLS(5).fit(X, y), X)
