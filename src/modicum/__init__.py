@@ -61,9 +61,9 @@ LEARNERS = (
 )
 
 __all__ = [
+    "KRLS",
     "BlockGreedy",
     "ExemplarClustering",
-    "KRLS",
     "Learner",
     "OnlineGreedy",
     "OnlineKMeans",

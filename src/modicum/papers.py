@@ -18,6 +18,7 @@ PAPERS = {
     "dasgupta2009": "Dasgupta. Online clustering. Lecture notes, CSE 291, UC San Diego, 2009.",
     "efraimidis2006": "Efraimidis, Spirakis. Weighted random sampling with a reservoir. IPL 97(5), 2006.",
     "engel2004": "Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE TSP 52(8), 2004.",
+    "gama2013": "Gama, Sebastião, Rodrigues. On evaluating stream learning algorithms. Machine Learning 90, 2013.",
     "gomes2010": "Gomes, Krause. Budgeted nonparametric learning from data streams. ICML 2010.",
     "hoeffding1963": "Hoeffding. Probability inequalities for sums of bounded random variables. JASA 58, 1963.",
     "kazemi2019": "Kazemi et al. Submodular streaming in all its glory. ICML 2019.",

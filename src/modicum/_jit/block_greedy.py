@@ -87,9 +87,9 @@ def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, 
 def best_leaver(left, back, block, members, sizes, inverses, spare):
     """(factor, block to leave, place) of the best exchange of a candidate with variance `left` that joins `block`.
 
-    `back[slot]` is what the variance regains once the prototype in a slot is gone. Its leaving multiplies the determinant
-    by 1 / (the variance that the others leave of it), so the larger of what its block and its neighbors tell is
-    nearer to the truth.
+    `back[slot]` is what the variance regains once the prototype in a slot is gone. Its leaving multiplies the
+    determinant by 1 / (the variance that the others leave of it), so the larger of what its block and its neighbors
+    tell is nearer to the truth.
     """
     factor, leaves, place = 0.0, block, 0
     for other in range(sizes.shape[0]):
@@ -156,8 +156,8 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
     """The first candidate from `start` on with an exchange that multiplies the determinant by more than `least`.
 
     An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
-    is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone sees too much
-    variance in a candidate; where the candidate's neighbors see less, half the gain must remain by their account.
+    is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone sees too
+    much variance in a candidate; where the candidate's neighbors see less, half the gain must remain by their account.
     Returns (candidate, factor, block to join, block to leave, place); candidate -1 if there is none.
     """
     members, sizes, inverses, within = blocks
