@@ -119,8 +119,8 @@ def main():
     result.content["curves"] = curves
     distinct = len(np.unique(data["symbolic_columns"], axis=0))
     result.note(
-        f"The symbolic columns have {distinct} distinct rows, and kernel values of at least exp(-7 / 50) = 0.87: far from "
-        "block-diagonal. The paper's 68 columns, like our 41, spread further."
+        f"The symbolic columns have {distinct} distinct rows, and kernel values of at least exp(-7 / 50) = 0.87: far "
+        "from block-diagonal. The paper's 68 columns, like our 41, spread further."
     )
     plot(result, curves)
     result.write()

@@ -16,6 +16,7 @@ PAPERS = {
     "cohen2007": "Cohen, Kaplan. Summarizing data using bottom-k sketches. PODC 2007.",
     "csato2002": "Csató, Opper. Sparse on-line Gaussian processes. Neural Computation 14(3), 2002.",
     "dasgupta2009": "Dasgupta. Online clustering. Lecture notes, CSE 291, UC San Diego, 2009.",
+    "dawid1984": "Dawid. Statistical theory: the prequential approach. JRSS A 147(2), 1984.",
     "efraimidis2006": "Efraimidis, Spirakis. Weighted random sampling with a reservoir. IPL 97(5), 2006.",
     "engel2004": "Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE TSP 52(8), 2004.",
     "gama2013": "Gama, Sebastião, Rodrigues. On evaluating stream learning algorithms. Machine Learning 90, 2013.",

@@ -175,6 +175,23 @@ def test_shards_with_other_means_agree_on_the_values():
     assert np.abs(both.predict(X) - y)[inside].mean() < 0.8
 
 
+def test_a_weight_of_two_is_the_row_given_twice():
+    X, y = data(300)
+    weighted, repeated = (KRLS(kernel=KERNEL).fit(X[:100], y[:100]) for _ in range(2))
+    weighted.partial_fit(X[100:], y[100:], np.full(200, 2.0))
+    repeated.partial_fit(np.repeat(X[100:], 2, axis=0), np.repeat(y[100:], 2))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-8)
+
+
+def test_weights_of_shards_are_put_on_one_scale():
+    X, y = data(400)
+    light, heavy = (KRLS(kernel=KERNEL).fit(X[:200], y[:200]) for _ in range(2))
+    ones = KRLS(kernel=KERNEL).fit(X[200:], y[200:], np.full(200, 3.0))
+    heavy.merge(ones)
+    light.partial_fit(X[200:], y[200:], np.full(200, 3.0))
+    np.testing.assert_allclose(heavy.predict(X), light.predict(X), atol=0.02)
+
+
 def test_width_and_intercept_come_from_the_first_hundred_rows():
     X, y = data(200)
     models = [learned(KRLS(10), X, y, chunk) for chunk in (9, 60, 200)]

@@ -18,11 +18,11 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
     """Learn rows in turn; those that the dictionary explains badly join it, in place of another once it is full.
 
     K (rows x room) holds kernel values against the dictionary and gets those of the rows that join from `between`;
-    `own` those of rows with themselves; `noise` is the variance of each target; holder[slot] becomes the last row that took the slot. Returns the size of the
-    dictionary and the rise of log det M.
+    `own` those of rows with themselves. `noise` is the variance of each target. holder[slot] becomes the last row that
+    took the slot. Returns the size of the dictionary and the rise of log det M.
     """
     log_det = 0.0
-    h, Ph = np.empty(mean.shape[0]), np.empty(mean.shape[0])
+    h, Ph = np.zeros(mean.shape[0]), np.zeros(mean.shape[0])
     for i in range(y.shape[0]):
         k = K[i]
         delta = own[i] - times(Q, n, k, h)
@@ -43,7 +43,6 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
         if n == limit and slot == n:
             continue
         if slot == n:
-            h[n] = 0.0
             n += 1
             put_row(Q, n, slot, np.zeros(n), 1.0)
             replace_row(Q, n, slot, h, delta, np.zeros(n), np.zeros(n))

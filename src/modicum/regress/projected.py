@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
+from scipy.linalg import cho_solve, lapack, qr, solve_triangular
 from scipy.optimize import minimize
 
 from modicum.kernels import Kernel
 from modicum.state import Part
 
-JITTER = 1e-6  # of the diagonal: active rows may be near copies of each other
-RIDGE = 1e-7  # of the diagonal: the same for features that are regressed on
+JITTER = 1e-4  # of the diagonal: active rows may be near copies of each other
+RIDGE = 1e-9  # of the length of features that are regressed on
 FARTHEST = 3.0  # kernel parameters move within a factor of exp(3), about twenty, at a time
 LEAST_NOISE = 1e-6  # of the targets' variance
 TOO_BAD = 1e25  # minus the log-likelihood of parameters for which there is no Cholesky factor
@@ -72,15 +72,23 @@ class Moments(Part):
         """
         z = _z(old, y)
         kept = np.append(kept, [old.shape[1], old.shape[1] + 1])
-        fresh = np.flatnonzero(kept < 0)
-        T = np.zeros((z.shape[1], len(kept)))
+        fresh, width = np.flatnonzero(kept < 0), z.shape[1]
+        T = np.zeros((width, len(kept)))
         T[kept[kept >= 0], np.flatnonzero(kept >= 0)] = 1.0
-        known = z.T @ z
-        known[np.diag_indices_from(known)] *= 1 + RIDGE
-        T[:, fresh] = np.linalg.solve(known, z.T @ new[:, fresh])
-        residuals = new[:, fresh] - z @ T[:, fresh]
+        # One triangular factor of old and new features has the regression and its residuals in it, with all digits
+        R = qr(_tall(z, new[:, fresh]), mode="r", overwrite_a=True, check_finite=False)[0]
+        T[:, fresh] = solve_triangular(R[:width, :width], R[:width, width:])
+        residuals = R[width : len(kept) + width, width:]
         self.sums = T.T @ self.sums @ T
         self.sums[np.ix_(fresh, fresh)] += self.count / len(z) * (residuals.T @ residuals)
+
+
+def _tall(z: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """z beside new features, and below them rows that keep copies among z from making it singular."""
+    small = np.sqrt(np.maximum(np.einsum("ij,ij->j", z, z), 1.0)) * RIDGE
+    below = np.zeros((z.shape[1], z.shape[1] + new.shape[1]))
+    np.fill_diagonal(below, small)
+    return np.concatenate([np.concatenate([z, new], axis=1), below])
 
 
 def _z(features: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from modicum.parallel import run_tiles
 from modicum.rows import take
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
 
+JITTER = 1e-4
 SMALLEST_PIVOT = 1e-9  # of a row's own entry: less is rounding, and dividing by it makes gains out of nothing
 
 
@@ -86,7 +87,9 @@ class ProjectedError(Validated):
         """M from all rows."""
         self.inverse.matrix[:] = 0.0
         K = self._features(self.chosen.values)
-        self._change(self._moments(self._F, self.weights) + self.noise * (K + K.T) / 2)
+        K = (K + K.T) / 2
+        K[np.diag_indices_from(K)] *= 1 + JITTER
+        self._change(self._moments(self._F, self.weights) + self.noise * K)
 
     def _change(self, by: np.ndarray) -> None:
         if self.n_chosen:
@@ -123,7 +126,7 @@ class ProjectedBlock(ValidatedBlock):
             self.m[part, :n] += (self.to_rows[part] * F.weights) @ features
 
         run_tiles(multiply, len(self.own), TILE)
-        self.c = F.noise * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, F.weights)
+        self.c = F.noise * (1 + JITTER) * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, F.weights)
         self.b = self.to_rows @ F.weighted_targets
         self.beta = F.beta()
 
