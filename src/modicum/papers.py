@@ -35,6 +35,7 @@ PAPERS = {
     "smola2000": "Smola, Bartlett. Sparse greedy Gaussian process regression. NIPS 2000.",
     "titsias2009": "Titsias. Variational learning of inducing variables in sparse Gaussian processes. AISTATS 2009.",
     "vanvaerenbergh2010": "Van Vaerenbergh et al. Fixed-budget kernel recursive least-squares. ICASSP 2010.",
+    "vanvaerenbergh2012": "Van Vaerenbergh et al. Kernel recursive least-squares tracker. IEEE TNNLS 23(8), 2012.",
 }
 KEY = re.compile(r"\b[a-z]{3,}(?:18|19|20)\d\d\b")
 
