@@ -94,6 +94,7 @@ def error_of(call: Callable[[], Any]) -> str:
 
 def assert_within_budget(model: Learner) -> None:
     """A budget in bytes covers everything that is held."""
-    budget = as_budget(model.budget) if hasattr(model, "budget") else Budget()
+    given = getattr(model, "budget", None)
+    budget = Budget() if given is None else as_budget(given)
     if budget.nbytes is not None:
         assert model.nbytes_ <= budget.nbytes, f"{model.nbytes_} bytes held, the budget is {budget.nbytes}"

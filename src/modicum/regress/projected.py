@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack, qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 from scipy.optimize import minimize
 
 from modicum.kernels import Kernel
+from modicum.select.objectives.projected_error import JITTER, inverse_factor
 from modicum.state import Part
 
-JITTER = 1e-4  # of the diagonal: active rows may be near copies of each other
 RIDGE = 1e-9  # of the length of features that are regressed on
 FARTHEST = 3.0  # kernel parameters move within a factor of exp(3), about twenty, at a time
 LEAST_NOISE = 1e-6  # of the targets' variance
@@ -118,34 +118,22 @@ class Posterior:
 def exact_posterior(kernel: Kernel, noise: float, X: Any, y: np.ndarray, offset: float) -> Posterior:
     """The Gaussian process that has seen these rows, and no others (rasmussen2006, eq. 2.25 and 2.26)."""
     K = kernel(X, X)
-    Q = _inverse((K + K.T) / 2 + noise * np.eye(len(K)))
-    return Posterior(kernel, X, Q @ (y - offset), Q, offset)
+    J = inverse_factor((K + K.T) / 2 + noise * np.eye(len(K)))
+    return Posterior(kernel, X, J.T @ (J @ (y - offset)), J.T @ J, offset)
 
 
 def projected_posterior(kernel: Kernel, noise: float, active: Any, moments: Moments) -> Posterior:
     """The projected process of all rows that the moments have seen."""
     K, offset = _jittered(kernel(active, active)), moments.mean_target
-    features = moments.sums[:-2, :-2]
-    inverse = _inverse(noise * K + (features + features.T) / 2)
-    beta = inverse @ (moments.sums[:-2, -1] - offset * moments.sums[:-2, -2])
-    return Posterior(kernel, active, beta, _inverse(K) - noise * inverse, offset)
+    features, b = moments.sums[:-2, :-2], moments.sums[:-2, -1] - offset * moments.sums[:-2, -2]
+    prior, J = inverse_factor(K), inverse_factor(noise * K + (features + features.T) / 2)
+    return Posterior(kernel, active, J.T @ (J @ b), prior.T @ prior - noise * (J.T @ J), offset)
 
 
 def _jittered(K: np.ndarray) -> np.ndarray:
     K = (K + K.T) / 2
     K[np.diag_indices_from(K)] *= 1 + JITTER
     return K
-
-
-def _inverse(S: np.ndarray) -> np.ndarray:
-    """The inverse of a symmetric matrix; one that is not positive definite gets a larger diagonal first."""
-    rise = 0.0
-    while True:
-        raised = S + rise * np.diag(S.diagonal())
-        L, failed = lapack.dpotrf(raised, lower=1, clean=1)
-        if not failed:
-            return cho_solve((L, True), np.eye(len(S)))
-        rise = 10 * rise or 1e-12
 
 
 # ---- likelihood ----------------------------------------------------------------------------------
@@ -175,7 +163,8 @@ def fit_projected(
 
 def _mean_square_residual(kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray) -> float:
     K_A, K = _jittered(kernel(active, active)), kernel(X, active)
-    residual = y - K @ (_inverse(noise * K_A + K.T @ K) @ (y @ K))
+    J = inverse_factor(noise * K_A + K.T @ K)
+    residual = y - K @ (J.T @ (J @ (y @ K)))
     return float(residual @ residual) / len(y)
 
 
@@ -189,24 +178,20 @@ def log_likelihood(kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndar
     K_A, pull_A = kernel.differentiate(active, active)
     K_A = _jittered(K_A)
     features = K.T @ K
-    M = noise * K_A + features
-    factors = [lapack.dpotrf(matrix, lower=1) for matrix in (K_A, M)]
+    factors = [lapack.dpotrf(matrix, lower=1, clean=1) for matrix in (K_A, noise * K_A + features)]
     if any(failed for _, failed in factors):
         return -TOO_BAD, np.zeros(len(kernel.log_params) + 1)
-    P, inverse = (_from_factor(L) for L, _ in factors)
-    half_P, half_M = (float(np.log(L.diagonal()).sum()) for L, _ in factors)
+    (L_A, _), (L, _) = factors
+    J_A, J = (lapack.dtrtri(factor, lower=1)[0] for factor in (L_A, L))
+    P, inverse = J_A.T @ J_A, J.T @ J
     n, m = K.shape
-    beta = inverse @ (y @ K)
+    beta = J.T @ (J @ (y @ K))
     r = y - K @ beta
-    value = half_P - half_M - 0.5 * ((n - m) * np.log(noise) + float(y @ r) / noise + n * np.log(2 * np.pi))
+    log_det = 2 * float(np.log(L.diagonal()).sum() - np.log(L_A.diagonal()).sum())
+    value = -0.5 * (log_det + (n - m) * np.log(noise) + float(y @ r) / noise + n * np.log(2 * np.pi))
     # d value / dK_XA and d value / dK_AA, by way of S; the jitter is a part of K_AA's diagonal
     by_K = np.outer(r / noise, beta) - K @ inverse
     by_A = 0.5 * (P @ features @ inverse - np.outer(beta, beta))
     by_A[np.diag_indices_from(by_A)] *= 1 + JITTER
     by_noise = 0.5 * (float(r @ r) / noise - n + np.vdot(inverse, features))
     return float(value), np.append(pull(by_K) + pull_A(by_A), by_noise)
-
-
-def _from_factor(L: np.ndarray) -> np.ndarray:
-    lower = np.tril(lapack.dpotri(L, lower=1)[0])
-    return lower + np.tril(lower, -1).T

@@ -5,7 +5,6 @@ the places of chosen rows where that pays (`improve`). The paper takes one per b
 first, costs little more because a block's dissimilarities or kernel values are already paid for.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +125,6 @@ class StreamGreedy(JudgedSelector):
     products.
     """
 
-    traits = replace(JudgedSelector.traits, weights=True)
     _constraints = {
         "budget": [BUDGET],
         "objective": [OBJECTIVE],

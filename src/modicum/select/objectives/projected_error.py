@@ -16,18 +16,33 @@ pivot = c - m u and e = b_B - m beta, joining takes e^2 / pivot off L, and takin
 
 as in stepwise regression. So K_AW O K_WB is the only large product, and after a swap only one column of it is new: a
 block keeps it up to date in O(|W| |B|), and a candidate that is asked about again costs O(|A|^2).
+
+Kernel values of smooth functions are nearly collinear: pivots are a billion times smaller than the entries of M. All of
+it is therefore computed by way of the inverse J of the triangular factor of M, M^-1 = J'J, anew after each change:
+half of the digits would be lost with M^-1 itself.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from modicum.parallel import run_tiles
 from modicum.rows import take
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
 
-JITTER = 1e-4
-SMALLEST_PIVOT = 1e-9  # of a row's own entry: less is rounding, and dividing by it makes gains out of nothing
+JITTER = 1e-4  # added to the diagonal of K_AA, as a part of it: no fit may live on differences of near copies
+ROUNDING = 1e-13  # of a row's own entry: a pivot below it is nothing else
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The projected process of the chosen rows, in the letters of the module's text."""
+
+    J: np.ndarray  # (K, K)
+    own: np.ndarray  # the diagonal of M^-1, (K,)
+    beta: np.ndarray  # (K,)
 
 
 class ProjectedError(Validated):
@@ -45,14 +60,23 @@ class ProjectedError(Validated):
 
     needs_targets = True
 
+    M: np.ndarray
     row_targets: np.ndarray
+
+    def started(self, like: Any, limit: int, n_validation: int) -> "ProjectedError":
+        empty = super().started(like, limit, n_validation)
+        empty.M = np.empty((0, 0))
+        return empty
+
+    @classmethod
+    def set_bytes(cls, limit: int, n_validation: int, row_bytes: int) -> int:
+        return super().set_bytes(limit, n_validation, row_bytes) + 8 * limit * limit
 
     @property
     def value(self) -> float:
         """-L(A) / |W|."""
-        b = self.weighted_targets @ self._F
-        explained = b @ self.inverse.inverse @ b
-        return -float(self.weighted_targets @ self.row_targets - explained) / max(1, len(self.rows))
+        unexplained = self.weighted_targets @ (self.row_targets - self._F @ self.fit().beta)
+        return -float(unexplained) / max(1, len(self.rows))
 
     @property
     def weights(self) -> np.ndarray:
@@ -66,16 +90,30 @@ class ProjectedError(Validated):
     def look(self, candidates: Any, y: np.ndarray | None = None) -> "ProjectedBlock":
         return ProjectedBlock(self, candidates, y)
 
-    def beta(self) -> np.ndarray:
-        return self.inverse.inverse @ (self.weighted_targets @ self._F)
+    def fit(self) -> Fit:
+        J = inverse_factor(self.M)
+        b = self.weighted_targets @ self._F
+        return Fit(J, np.einsum("ij,ij->j", J, J), J.T @ (J @ b))
+
+    def fill(self, slot: int, row: Any, m: np.ndarray, c: float, to_rows: np.ndarray, target: Any) -> None:
+        """A row takes `slot`; m and c are its part of M, `to_rows` its kernel values against the validation rows."""
+        if slot == self.n_chosen:
+            self.M = np.pad(self.M, (0, 1))
+            m = np.append(m, c)
+        self.M[slot] = self.M[:, slot] = m
+        self.M[slot, slot] = c
+        self.features.values[:, slot] = to_rows
+        self._choose(slot, row, target)
+
+    # ---- the validation sample -------------------------------------------------------------------
 
     def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray, y: np.ndarray | None = None) -> None:
         before, replaced = self.weights, slots[slots < len(self.rows)]
-        gone = self._moments(self._F[replaced], before[replaced])
+        gone = _moments(self._F[replaced], before[replaced])
         super().put_rows(slots, X, shares, y)
         stay = np.delete(np.arange(len(before)), replaced)
         if len(slots) < len(before) and np.allclose(self.weights[stay], before[stay], rtol=1e-12):
-            self._change(self._moments(self._F[slots], self.weights[slots]) - gone)
+            self.M += _moments(self._F[slots], self.weights[slots]) - gone
         else:
             self._compute()
 
@@ -85,29 +123,12 @@ class ProjectedError(Validated):
 
     def _compute(self) -> None:
         """M from all rows."""
-        self.inverse.matrix[:] = 0.0
         K = self._features(self.chosen.values)
-        K = (K + K.T) / 2
         K[np.diag_indices_from(K)] *= 1 + JITTER
-        self._change(self._moments(self._F, self.weights) + self.noise * K)
-
-    def _change(self, by: np.ndarray) -> None:
-        if self.n_chosen:
-            self.inverse.matrix[:] += by
-            self.inverse.refresh()
-
-    @staticmethod
-    def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        half = F * np.sqrt(weights)[:, None]
-        return half.T @ half
+        self.M = _moments(self._F, self.weights) + self.noise * (K + K.T) / 2
 
     def _features(self, X: Any) -> np.ndarray:
         return self.kernel(X, self.chosen.values)
-
-    def fill(self, slot: int, row: Any, m: np.ndarray, c: float, to_rows: np.ndarray, target: Any) -> None:
-        """A row takes `slot`; m and c are its part of M, `to_rows` its kernel values against the validation rows."""
-        self._choose(slot, row, target, m, c)
-        self.features.values[:, slot] = to_rows
 
 
 class ProjectedBlock(ValidatedBlock):
@@ -117,39 +138,55 @@ class ProjectedBlock(ValidatedBlock):
 
     def __init__(self, objective: ProjectedError, candidates: Any, y: np.ndarray | None):
         super().__init__(objective, candidates, y)
-        F, n = objective, objective.n_chosen
+        F, n, weights = objective, objective.n_chosen, objective.weights
         self.m = np.zeros((len(self.own), F.limit))
         self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values)
-        features = F.features.values[:, :n]
 
         def multiply(part: slice) -> None:
-            self.m[part, :n] += (self.to_rows[part] * F.weights) @ features
+            self.m[part, :n] += (self.to_rows[part] * weights) @ F.features.values[:, :n]
 
         run_tiles(multiply, len(self.own), TILE)
-        self.c = F.noise * (1 + JITTER) * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, F.weights)
+        self.c = F.noise * (1 + JITTER) * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, weights)
         self.b = self.to_rows @ F.weighted_targets
-        self.beta = F.beta()
+        self.fit = F.fit()
 
     def _take(self, i: int, slot: int) -> None:
         F, one, n = self.objective, slice(i, i + 1), self.objective.n_chosen
         row, target = take(self.candidates, one), None if self.targets is None else self.targets[one]
         F.fill(slot, row, self.m[i, :n], self.c[i], self.to_rows[i], target)
         self.m[:, slot] = F.noise * F.kernel(self.candidates, row)[:, 0] + self.to_rows @ (F.weights * self.to_rows[i])
-        self.beta = F.beta()
+        self.fit = F.fit()
 
     def _gains(self, part: slice) -> np.ndarray:
         _, pivot, e = self._meet(part)
         return e**2 / pivot / max(1, len(self.objective.rows))
 
     def _swap_gains(self, part: slice) -> np.ndarray:
-        own = self.objective.inverse.inverse.diagonal()
-        u, pivot, e = self._meet(part)
-        e = e[:, None] + u * (self.beta / own)
-        return (e**2 / (pivot[:, None] + u**2 / own) - self.beta**2 / own) / max(1, len(self.objective.rows))
+        own, beta = self.fit.own, self.fit.beta
+        half, pivot, e = self._meet(part)
+        u = half @ self.fit.J
+        e = e[:, None] + u * (beta / own)
+        return (e**2 / (pivot[:, None] + u**2 / own) - beta**2 / own) / max(1, len(self.objective.rows))
 
     def _meet(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """u, pivot and e of candidates."""
+        """J m, pivot and e of candidates."""
         m, c = self.m[part, : self.objective.n_chosen], self.c[part]
-        u = m @ self.objective.inverse.inverse
-        pivot = np.maximum(c - np.einsum("bk,bk->b", u, m), SMALLEST_PIVOT * c)
-        return u, pivot, self.b[part] - m @ self.beta
+        half = m @ self.fit.J.T
+        least = np.maximum(self.objective.noise * JITTER * self.own[part], ROUNDING * c)  # no pivot is smaller
+        return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least), self.b[part] - m @ self.fit.beta
+
+
+def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    half = F * np.sqrt(weights)[:, None]
+    return half.T @ half
+
+
+def inverse_factor(M: np.ndarray) -> np.ndarray:
+    """J, lower triangular, with J'J = M^-1; the diagonal of a matrix that is not definite is raised first."""
+    rise = 0.0
+    while True:
+        raised = M + rise * np.diag(M.diagonal())
+        L, failed = lapack.dpotrf(raised.T, lower=1, clean=1, overwrite_a=1)  # symmetric: the transpose is as good
+        if not failed:
+            return lapack.dtrtri(L, lower=1)[0] if len(L) else L
+        rise = 10 * rise or ROUNDING

@@ -16,11 +16,12 @@ is scored anew in O(|W| |A|).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import blas
 
+from modicum.linalg import Inverse
 from modicum.rows import take
 from modicum.select.objectives.validated import Validated, ValidatedBlock
 
@@ -54,6 +55,17 @@ class SubsetObjective(Validated):
 
     A subclass writes `value`, `summary`, `gains` and `swap_gains`.
     """
+
+    inverse: Inverse
+
+    def started(self, like: Any, limit: int, n_validation: int) -> Self:
+        empty = super().started(like, limit, n_validation)
+        empty.inverse = Inverse(limit)
+        return empty
+
+    @classmethod
+    def set_bytes(cls, limit: int, n_validation: int, row_bytes: int) -> int:
+        return super().set_bytes(limit, n_validation, row_bytes) + 2 * 8 * limit * limit
 
     def look(self, candidates: Any, y: np.ndarray | None = None) -> "SubsetBlock":
         return SubsetBlock(self, candidates, y)
@@ -98,7 +110,11 @@ class SubsetObjective(Validated):
             change[0, :n] = -self.inverse.inverse[slot] / self.inverse.inverse[slot, slot]
             gone = G[:, slot].copy()
             covariance -= gone * (change[0, :n] @ k)
-        self._choose(slot, row, target, k, own + self.noise)
+        if slot < n:
+            self.inverse.swap(slot, k, own + self.noise)
+        else:
+            self.inverse.append(k, own + self.noise)
+        self._choose(slot, row, target)
         change[1, : self.n_chosen] = self.inverse.inverse[slot]
         add_outer(self.features.values, np.stack([gone, covariance]), change)
         if self.inverse.n_refreshes > refreshes or self._has_drifted(slot):

@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 
 from modicum.kernels import KERNEL, Kernel, as_kernel
-from modicum.linalg import Inverse
 from modicum.parallel import run_tiles
 from modicum.params import Number, check_params
 from modicum.reservoir import place
@@ -41,7 +40,6 @@ class Validated(Part):
     limit: int
     chosen: Rows
     targets: np.ndarray | None
-    inverse: Inverse
     rows: Rows
     row_targets: np.ndarray | None
     shares: np.ndarray
@@ -67,7 +65,6 @@ class Validated(Part):
         empty = copy.copy(self)
         empty.limit = limit
         empty.chosen = Rows.like(like, limit)
-        empty.inverse = Inverse(limit)
         empty.rows = Rows.like(like, n_validation)
         empty.shares = np.empty(0)
         empty.features = DenseRows(np.float64, limit, n_validation)
@@ -76,9 +73,9 @@ class Validated(Part):
 
     @classmethod
     def set_bytes(cls, limit: int, n_validation: int, row_bytes: int) -> int:
-        """What a full set holds: rows with their targets, a matrix and its inverse, features."""
+        """What a full set holds: rows with their targets, and features."""
         row = row_bytes + (8 if cls.needs_targets else 0)
-        return limit * row + 2 * 8 * limit * limit + n_validation * (row + 8 * limit)
+        return limit * row + n_validation * (row + 8 * limit)
 
     # ---- the set ---------------------------------------------------------------------------------
 
@@ -102,12 +99,8 @@ class Validated(Part):
         """The features of rows of X, given the chosen rows."""
         raise NotImplementedError
 
-    def _choose(self, slot: int, row: Any, target: np.ndarray | None, column: np.ndarray, corner: float) -> None:
-        """A row takes `slot`, an old one or the one after the last; the matrix gets its `column` and `corner`."""
-        if slot < self.n_chosen:
-            self.inverse.swap(slot, column, corner)
-        else:
-            self.inverse.append(column, corner)
+    def _choose(self, slot: int, row: Any, target: np.ndarray | None) -> None:
+        """Note that a row has taken `slot`, an old one or the one after the last."""
         self.chosen.put(np.array([slot]), row)
         if self.targets is not None and target is not None:
             self.targets = place(self.targets, np.array([slot]), target)
