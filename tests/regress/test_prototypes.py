@@ -21,6 +21,14 @@ def test_targets_of_prototypes():
     assert model.selector_.n_retained_ == model.n_retained_
 
 
+def test_without_an_intercept_the_equations_are_the_papers():
+    selector = OnlineGreedy(40, kernel=RBF(1.0))
+    model = PrototypeRegressor(selector, ridge=0.01, targets="prototypes", fit_intercept=False).fit(X, Y)
+    S, y = model.selector_.prototypes_, model.selector_.targets_
+    np.testing.assert_allclose(model.coef_, np.linalg.solve(RBF(1.0)(S, S) + 0.01 * np.eye(40), y), atol=1e-5)
+    assert model.intercept_ == 0.0
+
+
 def test_targets_of_a_sample():
     model = PrototypeRegressor(OnlineGreedy(40, kernel=RBF(1.0)), ridge=0.01, sample=2000, random_state=0).fit(X, Y)
     S, K = model.selector_.prototypes_, RBF(1.0)

@@ -50,7 +50,7 @@ def test_every_step_is_the_papers(lam):
     for x in X[20:]:
         F = model._F
         gain, slot, home = slow_step(F, x, lam, F.members.shape[1])
-        pays = gain > model.threshold * abs(F.estimate)
+        pays = gain > model.threshold * abs(F.value_now)
         estimate, clustered = F.estimate, F.n_new + 1 == 20
         rows = F.chosen.values.copy()
         model.partial_fit(x[None])

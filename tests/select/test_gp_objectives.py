@@ -8,7 +8,7 @@ import pytest
 from modicum import state
 from modicum.kernels import RBF, Matern32
 from modicum.select.objectives.error import PredictionError
-from modicum.select.objectives.projected_error import ProjectedError
+from modicum.select.objectives.projected_error import JITTER, ProjectedError, inverse_factor
 from modicum.select.objectives.variance import VarianceReduction
 from modicum.select.stream_greedy import grow, improve
 
@@ -31,7 +31,7 @@ def value_from_scratch(cls, kernel, noise, A, y_A, W, y_W, shares):
         return -shares @ (y_W - K_W @ np.linalg.solve(K + noise * np.eye(len(A)), y_A)) ** 2
     # the least squares problem itself, with weights as root factors and the regularizer as further rows
     root = np.sqrt(len(W) * shares)
-    values, vectors = np.linalg.eigh(K)
+    values, vectors = np.linalg.eigh(K * (1 + JITTER * np.eye(len(K))))
     ridge = np.sqrt(noise * np.maximum(values, 0))[:, None] * vectors.T
     left = np.concatenate([root[:, None] * K_W, ridge])
     right = np.concatenate([root * y_W, np.zeros(len(A))])
@@ -236,6 +236,33 @@ def test_drift_is_repaired(cls):
     for i in range(200):
         block.swap(i, int(rng.integers(20)))
     assert np.allclose(F.features.values, F._features(F.rows.values), atol=1e-5)
+
+
+def test_collinear_kernel_values_leave_gains_their_digits():
+    """Widths far beyond the rows' spread: pivots are a billionth of the matrix' entries."""
+    X, y = data(300)
+    kernel = 500.0 * RBF([4.0, 10.0, 12.0])
+    F = ProjectedError(kernel, 0.05).started(X, 15, 300)
+    shares = np.full(300, 1 / 300)
+    F.put_rows(np.arange(300), X, shares, y)
+    block = F.look(X[:50], y[:50])
+    grow(block, 15, -np.inf)
+    for _ in range(20):
+        gains, slots = block.swap_gains()
+        i = int(np.argmax(gains))
+        before = F.value
+        block.swap(i, slots[i])
+        expected = value_from_scratch(ProjectedError, kernel, 0.05, F.chosen.values, None, X, y, shares)
+        assert np.isclose(F.value, expected, rtol=1e-6)
+        assert np.isclose(F.value - before, gains[i], rtol=1e-3, atol=1e-8)
+
+
+def test_factors_of_matrices_that_are_not_definite():
+    A = np.ones((4, 4))
+    J = inverse_factor(A)
+    assert np.isfinite(J).all()
+    assert np.allclose(J @ A @ J.T, np.diag([1.0, 0, 0, 0]), atol=1e-3)
+    assert inverse_factor(np.empty((0, 0))).shape == (0, 0)
 
 
 def test_parameters_are_checked():

@@ -7,7 +7,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from modicum.base import Traits
-from modicum.params import RANDOM_STATE, Int, Number, OneOf, Where
+from modicum.params import RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
 from modicum.regress.base import Regressor
 from modicum.reservoir import Reservoir
 from modicum.select.block_greedy import BlockGreedy
@@ -44,6 +44,8 @@ class PrototypeRegressor(Regressor):
         Whose targets the weights are solved from. Only "sample" looks at `sample_weight`.
     sample : int, default=2000
         Rows of the sample, for `targets="sample"`.
+    fit_intercept : bool, default=True
+        Whether targets are centered first, so that far from all prototypes the prediction is their mean and not zero.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -53,7 +55,7 @@ class PrototypeRegressor(Regressor):
     coef_ : ndarray of shape (b,)
         The weights w.
     intercept_ : float
-        Mean of the targets that were used.
+        Mean of the targets that were used, or 0.
     history_ : dict of arrays
         That of the selector.
 
@@ -69,7 +71,7 @@ class PrototypeRegressor(Regressor):
     References
     ----------
     schlegel2017, sections 2 and 6. smola2000 (weights from more rows than the prototypes). Departure: targets are
-    centered, so that far from all prototypes the prediction is their mean and not zero.
+    centered unless `fit_intercept` is False.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
@@ -78,6 +80,7 @@ class PrototypeRegressor(Regressor):
         "ridge": [Number(0.0)],
         "targets": [OneOf("sample", "prototypes")],
         "sample": [Int(1)],
+        "fit_intercept": [TRUTH],
         "random_state": [RANDOM_STATE],
     }
 
@@ -88,12 +91,14 @@ class PrototypeRegressor(Regressor):
         ridge: float = 1e-3,
         targets: str = "sample",
         sample: int = 2000,
+        fit_intercept: bool = True,
         random_state: Any = None,
     ):
         self.selector = selector
         self.ridge = ridge
         self.targets = targets
         self.sample = sample
+        self.fit_intercept = fit_intercept
         self.random_state = random_state
 
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
@@ -140,11 +145,11 @@ class PrototypeRegressor(Regressor):
         K = kernel(S, S)
         if self._sample is None:
             y = np.asarray(self._selector.targets_)
-            mean = float(y.mean())
+            mean = float(y.mean()) if self.fit_intercept else 0.0
             left, right = K + self.ridge * np.eye(len(K)), y - mean
         else:
             y, weight = np.asarray(self._sample.targets_), self._sample.weights_ * self._sample.n_retained_
-            mean = float(np.average(y, weights=weight))
+            mean = float(np.average(y, weights=weight)) if self.fit_intercept else 0.0
             features = kernel(S, self._sample.rows_)  # (b, |R|)
             left, right = features * weight @ features.T + self.ridge * K, features @ (weight * (y - mean))
         left[np.diag_indices_from(left)] += JITTER * np.trace(left) / len(left)

@@ -36,7 +36,7 @@ class Blocks(Part):
         self.estimate = 0.0
         self.n_new = 0  # prototypes since the last clustering
         self.claimed = 0.0  # what they were taken to gain
-        self.value_then = 0.0  # the true log-determinant at that time
+        self.value_then = self.estimate_then = 0.0  # the true log-determinant and the estimate at that time
         self.caution = 1.0  # how many times the threshold a gain must exceed
         self.members = np.zeros((n_blocks, room), np.int64)
         self.sizes = np.zeros(n_blocks, np.int64)
@@ -58,6 +58,11 @@ class Blocks(Part):
     def value(self) -> float:
         """The true log-determinant, computed now."""
         return self._log_det(self.kernel(self.chosen.values, self.chosen.values))
+
+    @property
+    def value_now(self) -> float:
+        """The true log-determinant at the last clustering, and what the estimate has risen by since."""
+        return self.value_then + self.estimate - self.estimate_then
 
     def _log_det(self, K: np.ndarray) -> float:
         return float(np.linalg.slogdet(K + self.lam * np.eye(len(K)))[1])
@@ -89,7 +94,7 @@ class Blocks(Part):
         changes: list[tuple[int, int]] = []
         at = 0
         while at < len(K):
-            least = np.exp(self.caution * threshold * (abs(self.estimate) if relative else 1.0))
+            least = np.exp(self.caution * threshold * (abs(self.value_now) if relative else 1.0))
             i, factor, block, leaves, place = jit.first_exchange(
                 K, own, self.lam, floor, at, least, self.own, blocks, neighbors
             )
@@ -166,6 +171,7 @@ class Blocks(Part):
         blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)
         for slot, block in enumerate(block_of):
             self.estimate += jit.put_in(block, slot, K[slot], K[slot, slot], self.lam, floor, *blocks)
+        self.estimate_then = self.estimate
         if self.near.shape[1]:
             for slot in range(len(K)):
                 self._find_neighbors(slot, K[slot], floor)
@@ -220,7 +226,7 @@ class BlockGreedy(OnlineGreedy):
     threshold : float, default=1e-3
         What a swap must gain.
     relative : bool, default=True
-        Whether the threshold is a part of the present estimate, or a number by itself.
+        Whether the threshold is a part of the present log-determinant, or a number by itself.
     random_state : int, Generator or None, default=None
         The first clustering draws its means at random.
 
