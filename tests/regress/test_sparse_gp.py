@@ -77,9 +77,8 @@ def test_without_swaps_the_projected_process_is_that_of_the_batch(objective):
     assert np.allclose(posterior.at(T)[0], mean, rtol=1e-6)
     assert np.allclose(np.sqrt(posterior.at(T)[1] + NOISE), std, rtol=1e-5)
     of_function, of_noise = model._calibration.factors()
-    assert np.allclose(
-        model.predict(T, return_std=True)[1], np.sqrt(of_function * (std**2 - NOISE) + of_noise * NOISE), rtol=1e-5
-    )
+    scaled = np.sqrt(of_function * (std**2 - NOISE) + of_noise * NOISE)
+    assert np.allclose(model.predict(T, return_std=True)[1], scaled, rtol=1e-5)
 
 
 def test_while_the_sample_is_everything_swaps_lose_nothing():
@@ -203,8 +202,10 @@ def test_hyperparameters_follow_unless_they_are_given():
     assert fixed.log_likelihood_ is None
     follows = SparseGPRegressor(20, random_state=0).fit(X, y)
     stays = SparseGPRegressor(20, adapt=False, random_state=0).fit(X, y)
-    assert follows.score(T, y_T) > stays.score(T, y_T)
-    assert follows.score(T, y_T) > 0.85
+    assert min(follows.score(T, y_T), stays.score(T, y_T)) > 0.97 > fixed.score(T, y_T)
+    assert (
+        follows.log_likelihood_ > log_likelihood(stays.kernel_, stays.noise_, stays.active_, X, y - y.mean())[0] / 800
+    )
     assert follows.kernel_.kernel.width.shape == (3,)
     assert np.isfinite(follows.log_likelihood_)
     with pytest.raises(ValueError, match='adapt=True is for predictor="projected"'):
@@ -225,7 +226,7 @@ def test_factors_are_those_of_the_variances_that_made_the_errors():
     variances = rng.exponential(size=1000)
     errors = rng.normal(size=1000) * np.sqrt(0.3 * variances + 2.0 * 0.1)
     calibration = Calibration()
-    assert calibration.factors() == (1.0, 1.0)
+    assert calibration.factors() is None
     calibration.judge(errors**2, variances, 0.1)
     # false alarms: the estimates' standard deviations are about 0.03 and 0.2
     assert np.allclose(calibration.factors(), [0.3, 2.0], atol=[0.15, 1.0])
@@ -244,9 +245,12 @@ def test_intervals_cover_what_they_say():
     for level, z in ((0.68, 1.0), (0.95, 1.96)):
         assert abs(np.mean(np.abs(y_T - mean) < z * std) - level) < 0.05
     assert 0.5 < model.mean_squared_error_ / np.mean((y_T - mean) ** 2) < 2
+    one_chunk = SparseGPRegressor(15, random_state=0).partial_fit(X[:450], y[:450])  # nothing was predicted before
+    mean, std = one_chunk.predict(T, return_std=True)
+    assert 0.9 < np.mean(np.abs(y_T - mean) < 1.96 * std) < 0.99
     far = model.predict(T[:1] + 1000, return_std=True)
     assert np.isclose(far[0][0], y.mean())
-    assert far[1][0] >= std.max()
+    assert far[1][0] >= model.predict(T, return_std=True)[1].max()
 
 
 # ---- the contract --------------------------------------------------------------------------------

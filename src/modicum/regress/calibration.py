@@ -19,12 +19,11 @@ class Calibration(Part):
     """
 
     def __init__(self) -> None:
-        self.errors = np.empty((0, 3))  # squared error, variance of the function, variance of the noise
+        self.errors = np.empty((0, 3))
 
     def judge(self, squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> None:
         """Errors of rows that have not been learned yet."""
-        new = np.column_stack([squared_errors, variances, np.full(len(variances), noise)])
-        self.errors = np.concatenate([self.errors, new])[-WINDOW:]
+        self.errors = np.concatenate([self.errors, table(squared_errors, variances, noise)])[-WINDOW:]
 
     def merge(self, other: "Calibration") -> None:
         """The latest of both sides, half of them from each."""
@@ -35,18 +34,26 @@ class Calibration(Part):
     def mean_squared_error(self) -> float | None:
         return float(self.errors[:, 0].mean()) if len(self.errors) else None
 
-    def factors(self) -> tuple[float, float]:
-        """What to multiply variances of the function and of the noise with."""
-        if len(self.errors) < ENOUGH:
-            return 1.0, 1.0
-        squared, parts = self.errors[:, 0], self.errors[:, 1:]
+    def factors(self) -> tuple[float, float] | None:
+        """What to multiply variances of the function and of the noise with; None as long as there are few errors."""
+        return None if len(self.errors) < ENOUGH else likeliest_factors(self.errors)
 
-        def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
-            scaled = parts * np.exp(logs)
-            total = scaled.sum(axis=1)
-            gradient = ((total - squared) / total**2) @ scaled
-            return float(np.mean(np.log(total) + squared / total)), gradient / len(total)
 
-        found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-WIDEST, WIDEST)] * 2)
-        of_function, of_noise = np.exp(found.x)
-        return float(of_function), float(of_noise)
+def likeliest_factors(errors: np.ndarray) -> tuple[float, float]:
+    """Factors a, b that make squared errors e most likely, given their variances a v + b w; the columns are e, v, w."""
+    squared, parts = errors[:, 0], errors[:, 1:]
+
+    def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
+        scaled = parts * np.exp(logs)
+        total = scaled.sum(axis=1)
+        gradient = ((total - squared) / total**2) @ scaled
+        return float(np.mean(np.log(total) + squared / total)), gradient / len(total)
+
+    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-WIDEST, WIDEST)] * 2)
+    of_function, of_noise = np.exp(found.x)
+    return float(of_function), float(of_noise)
+
+
+def table(squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> np.ndarray:
+    """Squared errors beside the variances of the function and of the noise there."""
+    return np.column_stack([squared_errors, variances, np.full(len(variances), noise)])

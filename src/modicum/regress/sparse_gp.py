@@ -18,7 +18,7 @@ from modicum.parallel import _single_threaded_blas, run_tiles
 from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, Number, OneOf, Where
 from modicum.regress.active_set import BLOCK, ActiveSet
 from modicum.regress.base import Regressor
-from modicum.regress.calibration import WINDOW, Calibration
+from modicum.regress.calibration import WINDOW, Calibration, likeliest_factors, table
 from modicum.regress.projected import Moments, Posterior, exact_posterior, fit_projected, projected_posterior
 from modicum.reservoir import BottomK
 from modicum.rows import are_objects, average_bytes, n_rows, take
@@ -431,7 +431,17 @@ class SparseGPRegressor(Regressor):
 
     def _solve(self) -> tuple[Posterior, tuple[float, float]]:
         """The posterior, and the factors of its variances."""
-        return self._posterior(), (1.0, 1.0) if self.is_exact_ else self._calibration.factors()
+        posterior = self._posterior()
+        if self.is_exact_:
+            return posterior, (1.0, 1.0)
+        return posterior, self._calibration.factors() or self._factors_within(posterior)
+
+    def _factors_within(self, posterior: Posterior) -> tuple[float, float]:
+        """Factors from the errors at the sample itself, raised to what they would be if left out (golub1979)."""
+        S = self._set
+        mean, variance = posterior.at(S.sample)
+        left = max(0.5, 1 - len(S.targets) / len(mean))  # of the degrees of freedom
+        return likeliest_factors(table(((S.sample_targets - mean) / left) ** 2, variance, S.noise))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The expected target of each row and its standard deviation."""

@@ -87,8 +87,8 @@ class ProjectedError(Validated):
     def weighted_targets(self) -> np.ndarray:
         return self.weights * self.row_targets
 
-    def look(self, candidates: Any, y: np.ndarray | None = None) -> "ProjectedBlock":
-        return ProjectedBlock(self, candidates, y)
+    def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ProjectedBlock":
+        return ProjectedBlock(self, candidates, y, shared)
 
     def fit(self) -> Fit:
         J = inverse_factor(self.M)
@@ -136,8 +136,8 @@ class ProjectedBlock(ValidatedBlock):
 
     objective: ProjectedError
 
-    def __init__(self, objective: ProjectedError, candidates: Any, y: np.ndarray | None):
-        super().__init__(objective, candidates, y)
+    def __init__(self, objective: ProjectedError, candidates: Any, y: np.ndarray | None, shared: np.ndarray | None):
+        super().__init__(objective, candidates, y, shared)
         F, n, weights = objective, objective.n_chosen, objective.weights
         self.m = np.zeros((len(self.own), F.limit))
         self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values)

@@ -67,8 +67,8 @@ class SubsetObjective(Validated):
     def set_bytes(cls, limit: int, n_validation: int, row_bytes: int) -> int:
         return super().set_bytes(limit, n_validation, row_bytes) + 2 * 8 * limit * limit
 
-    def look(self, candidates: Any, y: np.ndarray | None = None) -> "SubsetBlock":
-        return SubsetBlock(self, candidates, y)
+    def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "SubsetBlock":
+        return SubsetBlock(self, candidates, y, shared)
 
     def summary(self) -> Any:
         """What scoring needs of the chosen rows and the sample, for all candidates until something changes."""

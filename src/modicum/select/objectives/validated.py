@@ -87,7 +87,12 @@ class Validated(Part):
     def value(self) -> float:
         raise NotImplementedError
 
-    def look(self, candidates: Any, y: np.ndarray | None = None) -> "ValidatedBlock":
+    def share(self, candidates: Any) -> np.ndarray:
+        """What several sets that look at the same candidates need but once: kernel values to the validation rows."""
+        return self.kernel(candidates, self.rows.values)  # (B, W)
+
+    def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ValidatedBlock":
+        """`shared`: what `share` gave for these candidates, if several sets look at them."""
         raise NotImplementedError
 
     @property
@@ -140,11 +145,11 @@ class ValidatedBlock:
     writes `_take`, and scores some of the candidates: `_gains` (B,) and `_swap_gains` (B, K).
     """
 
-    def __init__(self, objective: Any, candidates: Any, y: np.ndarray | None):
+    def __init__(self, objective: Any, candidates: Any, y: np.ndarray | None, shared: np.ndarray | None):
         self.objective = objective
         self.candidates = candidates
         self.targets = None if y is None else y.astype(np.float64)
-        self.to_rows = objective.kernel(candidates, objective.rows.values)  # (B, W)
+        self.to_rows = objective.share(candidates) if shared is None else shared
         self.own = objective.kernel.diagonal(candidates)
         self._chosen = np.zeros(len(self.own), bool)
 
