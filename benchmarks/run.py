@@ -18,6 +18,7 @@ from common import RESULTS, thread_env
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = {path.stem: path for folder in ("speed", "papers") for path in sorted((HERE / folder).glob("*.py"))}
+WITH_PEERS = ("exemplars", "logdet", "sparse_gp")
 
 
 def main():
@@ -30,7 +31,7 @@ def main():
     failed, start = [], time.perf_counter()
     for name in args.only:
         command = [sys.executable, str(SCRIPTS[name])] + ["--quick"] * args.quick
-        if name == "exemplars":
+        if name in WITH_PEERS:
             command += [part for text in args.peer_python for part in ("--peer-python", text)]
         print(f"\n==== {name} ====", flush=True)
         if subprocess.run(command, env=thread_env(args.threads)).returncode:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from modicum import KRLS, BlockGreedy, OnlineGreedy
+from modicum import KRLS, BlockGreedy, OnlineGreedy, PrototypeRegressor
 from modicum.datasets import santa_fe_laser
 from modicum.kernels import RBF
 
@@ -60,25 +60,18 @@ def likeliest_ridge(K, y):
     return float(np.exp(minimize_scalar(loss, bounds=np.log([1e-8, 1e-1]), method="bounded").x))
 
 
-def on_prototypes(prototypes, X, y, ridge):
-    """A predictor: weights of similarities to prototypes from all targets."""
-    features, K = rbf(X, prototypes, WIDTH), rbf(prototypes, prototypes, WIDTH)
-    weights = np.linalg.solve(features.T @ features + ridge * K, features.T @ y)
-    return lambda rows: rbf(rows, prototypes, WIDTH) @ weights
-
-
-def forecast(predict, starts):
+def forecast(model, starts):
     """AHEAD values after each start (rows of ORDER values), each from those before."""
     paths = np.array(starts)
     for _ in range(AHEAD):
-        paths = np.hstack([paths, predict(paths[:, -ORDER:])[:, None]])
+        paths = np.hstack([paths, model.predict(paths[:, -ORDER:])[:, None]])
     return paths[:, ORDER:]
 
 
-def judge(predict, series):
+def judge(model, series):
     """NMSE of the forecast after the training values; of later ones, their starts given; the forecast."""
     origins = N_TRAIN + AHEAD * np.arange(N_LATER + 1)
-    paths = forecast(predict, [series[o - ORDER : o] for o in origins])
+    paths = forecast(model, [series[o - ORDER : o] for o in origins])
     truth = np.array([series[o : o + AHEAD] for o in origins])
     errors = ((paths - truth) ** 2).mean(axis=1) / truth.var(axis=1)
     return errors[0], float(np.median(errors[1:])), paths[0]
@@ -96,22 +89,26 @@ def summary(name, judged, kept, **more):
 
 
 def contestants(X, y, ridge, states):
-    """(name, facts, predictors of all runs)."""
+    """(name, facts, models of all runs)."""
     kernel = RBF(WIDTH)
+
+    def learned(selector, order=slice(None)):
+        model = PrototypeRegressor(selector, ridge=ridge, sample=len(X), fit_intercept=False, random_state=0)
+        return model.fit(X[order], y[order])
+
     for threshold in THRESHOLDS:
-        model = OnlineGreedy(BUDGET, kernel=kernel, threshold=threshold).fit(X)
         facts = {"threshold": threshold, "kept": BUDGET}
-        yield "OnlineGreedy", facts, [on_prototypes(model.prototypes_, X, y, ridge)]
+        yield "OnlineGreedy", facts, [learned(OnlineGreedy(BUDGET, kernel=kernel, threshold=threshold))]
         blocks = {"block_size": BUDGET // N_BLOCKS, "kernel": kernel, "threshold": threshold}
-        models = [BlockGreedy(BUDGET, random_state=state, **blocks).fit(X) for state in range(states)]
         facts = {**facts, "paper": 0.0434 if threshold == 1e-4 else None}
-        yield "BlockGreedy", facts, [on_prototypes(model.prototypes_, X, y, ridge) for model in models]
+        yield "BlockGreedy", facts, [learned(BlockGreedy(BUDGET, random_state=i, **blocks)) for i in range(states)]
     for nu, paper in ((0.01, 0.0661), (0.001, None)):
         krls = KRLS(kernel=kernel, ald_threshold=nu, ridge=0.0).fit(X, y)
-        yield f"KRLS, one pass, nu = {nu:g}", {"kept": len(krls.prototypes_), "paper": paper}, [krls.predict]
-    draws = [np.random.default_rng(state).choice(len(X), BUDGET, replace=False) for state in range(states)]
-    yield "random rows", {"kept": BUDGET}, [on_prototypes(X[rows], X, y, ridge) for rows in draws]
-    yield "all rows", {"kept": len(X)}, [on_prototypes(X, X, y, ridge)]
+        yield f"KRLS, one pass, nu = {nu:g}", {"kept": len(krls.prototypes_), "paper": paper}, [krls]
+    first = OnlineGreedy(BUDGET, kernel=kernel, threshold=1.0)  # nothing gains so much: the first rows stay
+    shuffled = [np.random.default_rng(i).permutation(len(X)) for i in range(states)]
+    yield "random rows", {"kept": BUDGET}, [learned(first, order) for order in shuffled]
+    yield "all rows", {"kept": len(X)}, [learned(OnlineGreedy(len(X), kernel=kernel))]
 
 
 def plot(result, series, paths):
@@ -139,8 +136,8 @@ def main():
     X, y = windows(series[:N_TRAIN])
     ridge = result.content["ridge"] = likeliest_ridge(rbf(X, X, WIDTH), y)
     rows, paths = [], {}
-    for name, more, predictors in contestants(X, y, ridge, states):
-        judged = [judge(predict, series) for predict in predictors]
+    for name, more, models in contestants(X, y, ridge, states):
+        judged = [judge(model, series) for model in models]
         row = summary(name, judged, **more)
         rows.append(row)
         nearest = min(judged, key=lambda run: abs(run[0] - row["nmse"]))  # the run at the median

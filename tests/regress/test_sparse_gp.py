@@ -253,6 +253,18 @@ def test_intervals_cover_what_they_say():
     assert far[1][0] >= model.predict(T, return_std=True)[1].max()
 
 
+def test_a_kernel_that_reaches_far_costs_no_digits():
+    """Widths grow until all active rows are nearly alike; sums of products then hold few digits of what matters."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(4000, 3))
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + rng.normal(0, 0.1, 4000)
+    model = SparseGPRegressor(50, budget=600, random_state=0)
+    for start in range(0, 3000, 500):
+        model.partial_fit(X[start : start + 500], y[start : start + 500])
+    model.refine()
+    assert np.sqrt(np.mean((model.predict(X[3000:]) - y[3000:]) ** 2)) < 0.12
+
+
 # ---- the contract --------------------------------------------------------------------------------
 
 LEARNERS = [

@@ -23,7 +23,7 @@ class Calibration(Part):
 
     def judge(self, squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> None:
         """Errors of rows that have not been learned yet."""
-        self.errors = np.concatenate([self.errors, table(squared_errors, variances, noise)])[-WINDOW:]
+        self.errors = np.concatenate([self.errors, error_table(squared_errors, variances, noise)])[-WINDOW:]
 
     def merge(self, other: "Calibration") -> None:
         """The latest of both sides, half of them from each."""
@@ -54,6 +54,6 @@ def likeliest_factors(errors: np.ndarray) -> tuple[float, float]:
     return float(of_function), float(of_noise)
 
 
-def table(squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> np.ndarray:
+def error_table(squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> np.ndarray:
     """Squared errors beside the variances of the function and of the noise there."""
     return np.column_stack([squared_errors, variances, np.full(len(variances), noise)])

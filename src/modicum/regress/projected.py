@@ -11,10 +11,10 @@ kernels that change, by what a sample of the rows says about new features given 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import lapack, solve_triangular
 from scipy.optimize import minimize
 
 from modicum.kernels import Kernel
@@ -67,8 +67,9 @@ class Moments(Part):
 
             z' = T'z + r,    sum z' z'' = T' (sum z z') T + n / W sum_sample r r'
 
-        Residuals are not correlated with z, so on average over samples these are the sums sought; and they are those of
-        some rows, positive semidefinite with the right sums of y.
+        Residuals are not correlated with z, so these are the sums sought, up to how well a sample stands for all
+        rows. They are positive semidefinite, sums of features that stay are as they were, and a sample of all rows
+        loses nothing.
         """
         z = _z(old, y)
         kept = np.append(kept, [old.shape[1], old.shape[1] + 1])
@@ -76,9 +77,9 @@ class Moments(Part):
         T = np.zeros((width, len(kept)))
         T[kept[kept >= 0], np.flatnonzero(kept >= 0)] = 1.0
         # One triangular factor of old and new features has the regression and its residuals in it, with all digits
-        R = qr(_tall(z, new[:, fresh]), mode="r", overwrite_a=True, check_finite=False)[0]
+        R = cast(np.ndarray, np.linalg.qr(_tall(z, new[:, fresh]), mode="r"))
         T[:, fresh] = solve_triangular(R[:width, :width], R[:width, width:])
-        residuals = R[width : len(kept) + width, width:]
+        residuals = R[width:, width:]
         self.sums = T.T @ self.sums @ T
         self.sums[np.ix_(fresh, fresh)] += self.count / len(z) * (residuals.T @ residuals)
 

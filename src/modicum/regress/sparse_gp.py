@@ -18,7 +18,7 @@ from modicum.parallel import _single_threaded_blas, run_tiles
 from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, Number, OneOf, Where
 from modicum.regress.active_set import BLOCK, ActiveSet
 from modicum.regress.base import Regressor
-from modicum.regress.calibration import WINDOW, Calibration, likeliest_factors, table
+from modicum.regress.calibration import WINDOW, Calibration, error_table, likeliest_factors
 from modicum.regress.projected import Moments, Posterior, exact_posterior, fit_projected, projected_posterior
 from modicum.reservoir import BottomK
 from modicum.rows import are_objects, average_bytes, n_rows, take
@@ -30,8 +30,10 @@ from modicum.select.objectives.variance import VarianceReduction
 ROWS_PER_ACTIVE, FEWEST_ROWS = 40, 2000  # sample rows that a size in bytes buys at most: more change little
 FIRST_ROWS = 2000  # rows of the exact Gaussian process that hyper-parameters are first fitted to, as in gomes2010
 FEW_FIRST_ROWS = 500  # the same if they follow the stream: then all that is needed is a start
+ENOUGH_TO_ADAPT = 5  # sample rows per active one; with fewer, the likelihood of a sparse model praises what it overfits
 FEWEST_TO_FIT = 8  # rows; for fewer, hyper-parameters are guessed
 MOST_LOOKS = 3  # times that `refine` offers the sample's rows
+LOST = 1.5  # times the error on the sample of what the sample alone teaches: sums that teach worse have lost digits
 STEPS = 10  # of L-BFGS when hyper-parameters follow the stream
 PREDICT_TILE = 2048  # rows per tile of predictions
 
@@ -258,7 +260,8 @@ class SparseGPRegressor(Regressor):
 
     def _n_first(self) -> int:
         """Rows that hyper-parameters are fitted to before a sparse model takes over."""
-        return max(FEW_FIRST_ROWS, min(self.n_active, FIRST_ROWS)) if self._adapts() else FIRST_ROWS
+        enough = max(FEW_FIRST_ROWS, ENOUGH_TO_ADAPT * self.n_active)
+        return min(enough, FIRST_ROWS) if self._adapts() else FIRST_ROWS
 
     def _fit_exact(self) -> None:
         """Hyper-parameters of the exact Gaussian process of the first rows."""
@@ -276,10 +279,10 @@ class SparseGPRegressor(Regressor):
 
     def _adapt(self) -> bool:
         """Let hyper-parameters follow the sparse model; whether they did."""
-        if self.is_exact_ or not self._adapts():
-            return False
         S = self._set
         y = S.centered_sample_targets
+        if not self._adapts() or len(y) < ENOUGH_TO_ADAPT * len(S.targets):
+            return False
         kernel, noise, value = fit_projected(S.kernel, S.noise, S.active, S.sample, y, STEPS)
         self._log_likelihood = value / len(y)
         S.retune(kernel, noise)
@@ -303,7 +306,22 @@ class SparseGPRegressor(Regressor):
             self._moments.start(self._set.features(self._set.sample), self._set.sample_targets)
             return True
         self._translate(self._moments, old, changed if same_kernel else None)
+        self._mend(self._moments)
         return False
+
+    def _mend(self, moments: Moments) -> None:
+        """Sums that lost their digits on the way, as far-reaching kernels let them, give way to those of the sample."""
+        S = self._set
+        alone, features = Moments(), S.features(S.sample)
+        alone.start(features, S.sample_targets)
+        alone.sums *= moments.count / len(features)
+
+        def error(sums: Moments) -> float:
+            beta = projected_posterior(S.kernel, S.noise, S.active, sums).beta
+            return float(np.mean((S.sample_targets - sums.mean_target - features @ beta) ** 2))
+
+        if not error(moments) < LOST * error(alone):
+            moments.sums = alone.sums
 
     def _translate(self, moments: Moments, old: Basis, changed: set[int] | None) -> None:
         """`changed`: None if all features are new."""
@@ -441,7 +459,7 @@ class SparseGPRegressor(Regressor):
         S = self._set
         mean, variance = posterior.at(S.sample)
         left = max(0.5, 1 - len(S.targets) / len(mean))  # of the degrees of freedom
-        return likeliest_factors(table(((S.sample_targets - mean) / left) ** 2, variance, S.noise))
+        return likeliest_factors(error_table(((S.sample_targets - mean) / left) ** 2, variance, S.noise))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The expected target of each row and its standard deviation."""
