@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from modicum import state
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.parallel import single_threaded_blas
 from modicum.params import Constraint, check_params
 from modicum.rng import as_generator
 from modicum.rows import is_sparse, n_rows, take
@@ -101,7 +102,8 @@ class Learner(BaseEstimator):
             self.n_seen_ = self._position = 0
             self._rng = as_generator(getattr(self, "random_state", None))
         try:
-            self._learn(X, y, weight, ids)
+            with single_threaded_blas():
+                self._learn(X, y, weight, ids)
         except BaseException:
             if first:
                 self._forget()
@@ -147,7 +149,8 @@ class Learner(BaseEstimator):
             )
         if self._kind != other._kind:
             raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
-        self._merge(other)
+        with single_threaded_blas():
+            self._merge(other)
         self._derived = {}
         self.n_seen_ += other.n_seen_
         self._position += other._position

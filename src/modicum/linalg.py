@@ -26,7 +26,7 @@ from modicum._jit.linalg import (
     times,
 )
 from modicum.exceptions import DataError
-from modicum.parallel import run_tiles
+from modicum.parallel import single_threaded_blas
 from modicum.state import Part, held_bytes
 
 TINY = 1e-11  # the least pivot, as a part of the corner: well above what rounding makes of a zero
@@ -161,7 +161,8 @@ class Inverse(Squares):
     def refresh(self) -> None:
         """Compute inverse and log-determinant anew; rows with too small a pivot get a larger corner first."""
         self.n_refreshes += 1
-        run_tiles(self._factorize, 1, 1)  # as a tile: matrices so small gain nothing by threads, and may lose much
+        with single_threaded_blas():  # matrices so small gain nothing by threads, and may lose much
+            self._factorize()
 
     def lend(self, more: int) -> tuple[np.ndarray, np.ndarray]:
         """The arrays that matrix and inverse are the corners of, with room for `more` rows.
@@ -177,7 +178,7 @@ class Inverse(Squares):
         self.log_det += log_det
         self._check()
 
-    def _factorize(self, tile: Any) -> None:
+    def _factorize(self) -> None:
         corners = self.matrix.diagonal().copy()
         least = _least_pivot(corners)
         rise = least / 10

@@ -20,6 +20,7 @@ PAPERS = {
     "efraimidis2006": "Efraimidis, Spirakis. Weighted random sampling with a reservoir. IPL 97(5), 2006.",
     "engel2004": "Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE TSP 52(8), 2004.",
     "gama2013": "Gama, Sebastião, Rodrigues. On evaluating stream learning algorithms. Machine Learning 90, 2013.",
+    "golub1979": "Golub, Heath, Wahba. Generalized cross-validation. Technometrics 21(2), 1979.",
     "gomes2010": "Gomes, Krause. Budgeted nonparametric learning from data streams. ICML 2010.",
     "hoeffding1963": "Hoeffding. Probability inequalities for sums of bounded random variables. JASA 58, 1963.",
     "kazemi2019": "Kazemi et al. Submodular streaming in all its glory. ICML 2019.",

@@ -22,7 +22,7 @@ def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
         for part in tiles:
             work(part)
         return
-    with _single_threaded_blas() as allowed:
+    with single_threaded_blas() as allowed:
         threads = min(allowed, len(tiles))
         if threads <= 1:
             for part in tiles:
@@ -65,7 +65,8 @@ class _SingleThreadedBlas:
 
 
 @cache
-def _single_threaded_blas() -> _SingleThreadedBlas:
+def single_threaded_blas() -> _SingleThreadedBlas:
+    """A context in which BLAS has one thread; tiles within it still run on all that are allowed."""
     return _SingleThreadedBlas()
 
 
@@ -84,7 +85,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 def _after_fork() -> None:
     """Threads and locks do not survive a fork; the child makes its own."""
     _pool.cache_clear()
-    _single_threaded_blas.cache_clear()
+    single_threaded_blas.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -211,16 +211,12 @@ class KRLS(Regressor):
     def _follow(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> None:
         """Learn rows in their order, block by block."""
         y, noise = y - self.intercept_, self._typical_weight / weight
-
-        def follow(tile: slice) -> None:
-            start = 0
-            while start < n_rows(X):
-                part = slice(start, start + self._block_size)
-                joined = self._follow_block(take(X, part), y[part], noise[part], row_ids[part])
-                start += self._block_size
-                self._block_size = FEWEST if joined else min(MOST, 2 * self._block_size)
-
-        run_tiles(follow, 1, 1)  # all in one tile: products of this size gain little by BLAS's threads, and may stall
+        start = 0
+        while start < n_rows(X):
+            part = slice(start, start + self._block_size)
+            joined = self._follow_block(take(X, part), y[part], noise[part], row_ids[part])
+            start += self._block_size
+            self._block_size = FEWEST if joined else min(MOST, 2 * self._block_size)
 
     def _follow_block(self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray) -> bool:
         """Learn a block: at once up to the first row that the dictionary explains badly, the rest one by one."""

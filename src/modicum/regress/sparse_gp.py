@@ -14,7 +14,7 @@ from modicum.history import History
 from modicum.kernels import KERNEL, Kernel, Scaled, as_kernel
 from modicum.marginal_likelihood import FIRST_NOISE, fit_hyperparameters
 from modicum.moments import RunningMean
-from modicum.parallel import _single_threaded_blas, run_tiles
+from modicum.parallel import run_tiles, single_threaded_blas
 from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, Number, OneOf, Where
 from modicum.regress.active_set import BLOCK, ActiveSet
 from modicum.regress.base import Regressor
@@ -170,7 +170,7 @@ class SparseGPRegressor(Regressor):
         """Offer the sample's rows again and go on fitting hyper-parameters. `fit` does so at the end of a stream."""
         self._check_fitted()
         self._derived = {}
-        with _single_threaded_blas():
+        with single_threaded_blas():
             for _ in range(0 if self.is_exact_ else MOST_LOOKS):
                 swaps, old = self.n_swaps_, self._basis()
                 sample = self._set.sample, self._set.sample_targets, self._sample.row_ids
@@ -188,11 +188,10 @@ class SparseGPRegressor(Regressor):
         if not hasattr(self, "_set"):
             self._start(X, y)
         start = 0
-        with _single_threaded_blas():
-            while start < n_rows(X):
-                part = slice(start, start + max(BLOCK, self._n_first() - self._count))
-                self._learn_block(take(X, part), y[part], row_ids[part])
-                start = part.stop
+        while start < n_rows(X):
+            part = slice(start, start + max(BLOCK, self._n_first() - self._count))
+            self._learn_block(take(X, part), y[part], row_ids[part])
+            start = part.stop
 
     def _start(self, X: Any, y: np.ndarray) -> None:
         if self.adapt and self.predictor == "active":

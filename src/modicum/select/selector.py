@@ -44,8 +44,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Base of the selectors. A subclass writes `_objective`, `_stand`, `_bytes_for` and what else differs.
 
     The first `budget` rows wait: the width of a kernel may have to be found from them, and until then every one of
-    them is chosen. `_F` is the objective with the chosen set inside, once there are more. Weights count where rows judge;
-    a candidate is a candidate, however often it was seen.
+    them is chosen. `_F` is the objective with the chosen set inside, once there are more. Weights count where rows
+    judge; a candidate is a candidate, however often it was seen.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
