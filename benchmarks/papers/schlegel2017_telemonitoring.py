@@ -253,7 +253,7 @@ def plot(result, curve, by_size, by_budget, learning):
         a.plot(curve["rows"], curve[name], color=COLORS[name], label=name)
     a.plot(curve["rows"], curve["estimate"], color=PEER, ls=":", label="BlockGreedy's estimate")
     a.set(title="Log-determinant of the prototypes", xlabel="rows seen")
-    a.legend(fontsize=8)
+    a.legend(fontsize=8, loc="center right", bbox_to_anchor=(1, 0.33))
     sizes = [row["block_size"] for row in by_size]
     for key, name in (("accuracy", "BlockGreedy"), ("accuracy_printed", "BlockGreedy as printed")):
         b.plot(sizes, [row[key] for row in by_size], "o-", ms=4, color=COLORS[name], label=name)
