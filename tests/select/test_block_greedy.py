@@ -17,7 +17,7 @@ def blocks_of(F):
 
 
 def slow_step(F, x, lam, room):
-    """Algorithm 3 with its errata, from determinants alone: gains of taking each slot's place, and the block to join."""
+    """Algorithm 3 with its errata, from determinants alone: what taking each slot gains, and the block to join."""
     rows, blocks = F.chosen.values, blocks_of(F)
     k = F.kernel(x[None], rows)[0]
     distances = [F.kernel(rows[b], rows[b]).mean() - 2 * k[b].mean() if len(b) else np.inf for b in blocks]
