@@ -1,6 +1,6 @@
 """Figure 4 (right) of gomes2010: test error on KIN40K against the number of active rows, for three objectives.
 
-    python benchmarks/papers/gomes2010_kin40k.py [--quick]
+    python benchmarks/papers/gomes2010_kin40k.py [--active 200 400] [--validation 2000] [--quick]
 
 10,000 training and 30,000 test rows of 8 columns; one pass. Hyper-parameters (a width for each column, signal, noise)
 by marginal likelihood on 2,000 random rows, then given to all. A Gaussian process on K active rows chosen with W
@@ -92,8 +92,13 @@ def bars(result, rows):
 
 
 def main():
-    args = arguments(__doc__)
-    full = ((200, 400, 600, 800, 1000), (2000, 6000, 10000), 10_000, 2000)
+    sizes = {"type": int, "nargs": "+"}
+    args = arguments(
+        __doc__,
+        active={**sizes, "default": [200, 400, 600, 800, 1000], "help": "active rows"},
+        validation={**sizes, "default": [2000, 6000, 10000], "help": "validation rows"},
+    )
+    full = (args.active, args.validation, 10_000, 2000)
     active, validation, n, count = ((30, 60), (500, 1000), 2000, 500) if args.quick else full
     result = Result("gomes2010_kin40k", COMMAND, args, K=active, W=validation, paper="gomes2010, Figure 4 (right)")
     X, y, X_test, y_test = kin40k()

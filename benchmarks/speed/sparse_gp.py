@@ -266,6 +266,8 @@ def main():
         run = run_worker(__file__, name, package, sizes, threads=args.threads, limit=args.limit, pythons=pythons)
         row = {"contestant": name, "passes": passes, **run}
         row["extra_mib"] = run["extra_bytes"] / MIB if "extra_bytes" in run else None
+        told = "{mse:.4f}, {seconds:.1f} s".format(**run) if "mse" in run else run["status"]
+        print(f"{name}: {told}", file=sys.stderr, flush=True)
         rows.append({**row, "remark": remark if run["status"] == "ok" else f"{run['status']}; {remark}"})
     result.table("kin40k", COLUMNS, rows)
     bars(result, rows)
