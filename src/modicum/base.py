@@ -91,6 +91,7 @@ class Learner(BaseEstimator):
             self._learn_or_undo(X, y, weight, ids)
             self._derived = {}
             self.n_seen_ += n_rows(X)
+        if self._is_fitted():
             self._position += len(given)
         return self
 
@@ -149,8 +150,13 @@ class Learner(BaseEstimator):
             )
         if self._kind != other._kind:
             raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
-        with single_threaded_blas():
-            self._merge(other)
+        before = self._copy_of_state()
+        try:
+            with single_threaded_blas():
+                self._merge(other)
+        except BaseException:
+            self.__dict__.update(before)
+            raise
         self._derived = {}
         self.n_seen_ += other.n_seen_
         self._position += other._position
@@ -191,6 +197,12 @@ class Learner(BaseEstimator):
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         return getattr(self, "_column_names", None) if names is None else list(names)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; what was computed from the old ones is forgotten."""
+        if "_derived" in vars(self):
+            self._derived = {}
+        return super().set_params(**params)
 
     def _derive(self, make: Callable[[], Any]) -> Any:
         """What `make` makes of the state, kept until more is learned and not saved: weights of a solved model, say."""
@@ -418,7 +430,7 @@ def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
     try:
         params = content["params"] | given
         for name, value in params.items():
-            for missing in _missing(value):
+            for missing in missing_functions(value):
                 raise StateError(
                     f"{source} was made with the function {missing.name!r} as {name}, which a file can't hold. "
                     f"Give it again: load(path, {name}={missing.name})"
@@ -445,12 +457,13 @@ def restore(content: dict[str, Any], source: str = "the file") -> Learner:
     return learner
 
 
-def _missing(value: Any) -> list[state.Missing]:
-    """Functions that a parameter, or one of a learner among the parameters, can't do without."""
+def missing_functions(value: Any) -> list[state.Missing]:
+    """Functions in a parameter, or in the parts or parameters that it is made of, which a file could only name."""
     if isinstance(value, state.Missing):
         return [value]
     inner = value.get_params(deep=False) if isinstance(value, Learner) else {}
-    return [missing for part in inner.values() for missing in _missing(part)]
+    inner = value._fields() if isinstance(value, state.Part) else inner
+    return [missing for part in inner.values() for missing in missing_functions(part)]
 
 
 def _fits_one_chunk(X: Any) -> bool:

@@ -179,6 +179,9 @@ class Inverse(Squares):
         self._check()
 
     def _factorize(self) -> None:
+        if not self.n:
+            self.log_det = 0.0
+            return
         corners = self.matrix.diagonal().copy()
         least = _least_pivot(corners)
         rise = least / 10

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas, lapack
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from modicum.exceptions import DataError
 from modicum.kernels import Kernel, Scaled, as_kernel
+from modicum.parallel import single_threaded_blas
 from modicum.params import Number
 from modicum.rows import n_rows, take
 
@@ -66,12 +66,12 @@ def fit_hyperparameters(
     place = np.append(kernel.log_params, np.log(FIRST_NOISE * variance if noise is None else noise))
     bounds = np.stack([place - FARTHEST, place + FARTHEST], axis=1)
     bounds[-1] = np.log([LEAST_NOISE * variance, MOST_NOISE * variance])
-    if n_rows(X) > 2 * FEW_ROWS:
-        few = np.linspace(0, n_rows(X) - 1, FEW_ROWS).astype(int)
-        with threadpool_limits(1, "blas"):  # matrices so small gain nothing by threads, and lose much on busy cores
+    with single_threaded_blas():  # matrices of some thousand rows gain little by threads, and lose much on busy cores
+        if n_rows(X) > 2 * FEW_ROWS:
+            few = np.linspace(0, n_rows(X) - 1, FEW_ROWS).astype(int)
             place, _ = _climb(kernel, take(X, few), y[few], place, bounds, max_iter)
-        place[-1] = max(place[-1], np.log(RESTART_NOISE * variance))
-    place, value = _climb(kernel, X, y, place, bounds, max_iter)
+            place[-1] = max(place[-1], np.log(RESTART_NOISE * variance))
+        place, value = _climb(kernel, X, y, place, bounds, max_iter)
     return kernel.with_log_params(place[:-1]), float(np.exp(place[-1])), value
 
 

@@ -8,7 +8,7 @@ from modicum.kernels.hamming import Hamming
 from modicum.kernels.kernel import Kernel, Product, Scaled, Sum
 from modicum.kernels.laplacian import Laplacian
 from modicum.kernels.matern import Matern32, Matern52
-from modicum.kernels.named import KERNEL, as_kernel
+from modicum.kernels.named import KERNEL, as_kernel, fitted_kernel, may_fail, takes_objects
 from modicum.kernels.normalized import Normalized
 from modicum.kernels.precomputed import Precomputed
 from modicum.kernels.rbf import RBF
@@ -34,5 +34,8 @@ __all__ = [
     "WeisfeilerLehman",
     "as_dissimilarity",
     "as_kernel",
+    "fitted_kernel",
+    "may_fail",
     "median_width",
+    "takes_objects",
 ]

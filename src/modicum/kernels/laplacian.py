@@ -44,6 +44,8 @@ class Laplacian(Stationary):
 
 def city_block_distances(A: Any, B: Any) -> np.ndarray:
     """|a - b|_1 for all pairs."""
+    if 0 in (n_rows(A), n_rows(B)):
+        return np.empty((n_rows(A), n_rows(B)))
     if is_sparse(A) or is_sparse(B):
         from scipy import sparse
         from sklearn.metrics.pairwise import manhattan_distances

@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
+from modicum.exceptions import DataError
 from modicum.kernels.dot import Linear, Polynomial
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.hamming import Hamming
-from modicum.kernels.kernel import Kernel
+from modicum.kernels.kernel import Kernel, Scaled
 from modicum.kernels.laplacian import Laplacian
 from modicum.kernels.matern import Matern32, Matern52
 from modicum.kernels.normalized import Normalized
 from modicum.kernels.rbf import RBF
+from modicum.kernels.stationary import Radial
 from modicum.kernels.weisfeiler_lehman import WeisfeilerLehman
 from modicum.params import Where
+from modicum.rows import are_objects, is_sparse
 
 NAMED: dict[str, Callable[[], Kernel]] = {
     "rbf": RBF,
@@ -43,3 +46,24 @@ def as_kernel(spec: str | Callable[..., Any] | Kernel, *, objects: bool = False)
     if isinstance(spec, str) and spec in NAMED:
         return NAMED[spec]()
     raise ValueError(f"kernel must be {_WORDS}; got {spec!r}.")
+
+
+def takes_objects(spec: Any, X: Any) -> bool:
+    """Whether rows of X are Python objects to a kernel."""
+    if callable(spec) and not isinstance(spec, Kernel):
+        return are_objects(X)
+    return as_kernel(spec).takes_objects
+
+
+def may_fail(spec: Any) -> bool:
+    """Whether a kernel can fail on rows that have been checked: functions do, and so do rows that are no graphs."""
+    kernel = as_kernel(spec)
+    return not isinstance(kernel.kernel if isinstance(kernel, Scaled) else kernel, Radial)
+
+
+def fitted_kernel(spec: Any, rows: Any) -> Kernel:
+    """The kernel with what depends on the data filled in from these rows; an error if it can't take such rows."""
+    kernel = as_kernel(spec, objects=isinstance(rows, list))
+    if is_sparse(rows) and not kernel.takes_sparse:
+        raise DataError(f"the kernel {kernel!r} takes no sparse rows: make them dense, or take another kernel.")
+    return kernel.fitted(rows)

@@ -108,7 +108,7 @@ class ActiveSet(Part):
     def _improve(self, block: Any, min_gain: float) -> list[tuple[int, int]]:
         """Take every swap that pays; returns (candidate, slot) pairs."""
         swapped: list[tuple[int, int]] = []
-        for _ in range(MOST_ROUNDS if self.objective.needs_validation else 1):  # LogDet would take copies
+        for _ in range(MOST_ROUNDS):
             more = improve(block, None, min_gain * abs(self.objective.value))
             swapped += more
             if not more:

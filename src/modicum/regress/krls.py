@@ -7,17 +7,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from modicum._jit.krls import learn_rows
-from modicum.base import Traits
+from modicum.base import Traits, missing_functions
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import DataError
 from modicum.history import History
-from modicum.kernels import KERNEL, Kernel, as_kernel
+from modicum.kernels import KERNEL, Kernel, as_kernel, may_fail, takes_objects
 from modicum.linalg import Inverse, Squares
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, NULL, RANDOM_STATE, Number
 from modicum.regress.base import Regressor
 from modicum.reservoir import place
-from modicum.rows import Rows, are_objects, average_bytes, n_rows, take
+from modicum.rows import Rows, average_bytes, n_rows, take
 from modicum.select.selector import Waiting
 
 FIRST_ROWS = 100  # of the stream, from which a kernel's width is found: their 4,950 distances are plenty
@@ -369,13 +369,13 @@ class KRLS(Regressor):
         return as_kernel(self.kernel, objects=self._kind == "objects")
 
     def _takes_objects(self, X: Any) -> bool:
-        return are_objects(X) if self._runs_foreign_code() else as_kernel(self.kernel).takes_objects
+        return takes_objects(self.kernel, X)
 
     def _runs_foreign_code(self) -> bool:
-        return callable(self.kernel) and not isinstance(self.kernel, Kernel)
+        return may_fail(self.kernel)
 
     def _restored(self) -> None:
-        if self._is_fitted() and self._runs_foreign_code():
+        if self._is_fitted() and missing_functions(self._kernel):
             self._kernel = self._given_kernel().fitted(self._rows.values)  # a file can't hold a function
 
     def _n_retained(self) -> int:

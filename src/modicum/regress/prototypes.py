@@ -7,11 +7,13 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from modicum.base import Traits
+from modicum.parallel import run_tiles
 from modicum.params import RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
 from modicum.regress.base import Regressor
 from modicum.reservoir import Reservoir
+from modicum.rows import n_rows, take
 from modicum.select.block_greedy import BlockGreedy
-from modicum.select.selector import Selector
+from modicum.select.selector import TRANSFORM_TILE, Selector
 
 JITTER = 1e-10  # of the mean of the diagonal: similar prototypes make the equations nearly singular
 
@@ -137,7 +139,14 @@ class PrototypeRegressor(Regressor):
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets."""
         X = self._check_input(X)
-        return self._selector.transform(X) @ self.coef_ + self.intercept_
+        kernel, S, coef = self._selector.kernel_, self._selector.prototypes_, self.coef_
+        out = np.full(n_rows(X), self.intercept_)
+
+        def add(part: slice) -> None:
+            out[part] += kernel(take(X, part), S) @ coef
+
+        run_tiles(add, len(out) if len(coef) else 0, TRANSFORM_TILE)
+        return out
 
     def _solve(self) -> tuple[np.ndarray, float]:
         """The weights, and the mean of the targets."""
@@ -152,7 +161,7 @@ class PrototypeRegressor(Regressor):
             mean = float(np.average(y, weights=weight)) if self.fit_intercept else 0.0
             features = kernel(S, self._sample.rows_)  # (b, |R|)
             left, right = features * weight @ features.T + self.ridge * K, features @ (weight * (y - mean))
-        left[np.diag_indices_from(left)] += JITTER * np.trace(left) / len(left)
+        left[np.diag_indices_from(left)] += JITTER * (np.trace(left) / max(1, len(left)) or 1.0)
         return cho_solve(cho_factor(left), right), mean
 
     # ---- contract --------------------------------------------------------------------------------

@@ -8,20 +8,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from modicum.base import Traits
+from modicum.base import Traits, missing_functions
 from modicum.budget import Plan, as_budget, format_bytes
 from modicum.history import History
-from modicum.kernels import KERNEL, Kernel, Scaled, as_kernel
+from modicum.kernels import KERNEL, Kernel, Scaled, as_kernel, may_fail, takes_objects
 from modicum.marginal_likelihood import FIRST_NOISE, fit_hyperparameters
 from modicum.moments import RunningMean
 from modicum.parallel import run_tiles, single_threaded_blas
-from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, Number, OneOf, Where
+from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf
 from modicum.regress.active_set import BLOCK, ActiveSet
 from modicum.regress.base import Regressor
 from modicum.regress.calibration import WINDOW, Calibration, error_table, likeliest_factors
 from modicum.regress.projected import Moments, Posterior, exact_posterior, fit_projected, projected_posterior
 from modicum.reservoir import BottomK
-from modicum.rows import are_objects, average_bytes, n_rows, take
+from modicum.rows import average_bytes, n_rows, take
 from modicum.select.objectives.error import PredictionError
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.projected_error import ProjectedError
@@ -45,7 +45,6 @@ OBJECTIVES: dict[tuple[str, str], Any] = {
     ("logdet", "projected"): LogDet,
     ("logdet", "active"): LogDet,
 }
-YES_NO = Where(lambda value: isinstance(value, bool | np.bool_), "True or False")
 
 Basis = tuple[Kernel, Any]  # a kernel and active rows: what features are made of
 
@@ -136,7 +135,7 @@ class SparseGPRegressor(Regressor):
         "noise": [NULL, Number(0.0, open_ends=True)],
         "objective": [OneOf("error", "variance", "logdet")],
         "predictor": [OneOf("projected", "active")],
-        "adapt": [NULL, YES_NO],
+        "adapt": [NULL, TRUTH],
         "min_gain": [Number(0.0)],
         "random_state": [RANDOM_STATE],
     }
@@ -483,8 +482,10 @@ class SparseGPRegressor(Regressor):
         sample = take(other._set.sample, chosen), other._set.sample_targets[chosen]
         self._set.put_rows(slots, *sample, self._sample.shares())
         changed = self._fit_and_offer(other._set.active, other._set.targets, other._set.ids)
-        self._follow(mine, changed)
-        if self._moments is not None and not self._sample.is_everything:
+        if self._moments is not None and self._sample.is_everything:
+            self._moments.start(self._set.features(self._set.sample), self._set.sample_targets)
+        elif self._moments is not None:
+            self._follow(mine, changed)
             moments = cast(Moments, copy.deepcopy(other._moments))
             self._translate(moments, theirs, None)
             self._moments.merge(moments)
@@ -493,19 +494,17 @@ class SparseGPRegressor(Regressor):
         self._hold_budget(len(self._sample), self.n_active, self._shrink)
 
     def _takes_objects(self, X: Any) -> bool:
-        if self._runs_foreign_code():
-            return are_objects(X)
-        return as_kernel(self.kernel).takes_objects
+        return takes_objects(self.kernel, X)
 
     def _runs_foreign_code(self) -> bool:
-        return callable(self.kernel) and not isinstance(self.kernel, Kernel)
+        return may_fail(self.kernel)
 
     def _n_retained(self) -> int:
         return len(self._sample) + self._set.objective.n_chosen
 
     def _restored(self) -> None:
-        if self._is_fitted() and self._runs_foreign_code():  # a file can't hold a function: take the given one
-            F = self._set.objective
+        F = self._set.objective if self._is_fitted() else None
+        if F is not None and missing_functions(F.kernel):  # a file can't hold a function: take the given one
             F.kernel = (
                 Scaled(self._given_kernel(), F.kernel.scale) if isinstance(F.kernel, Scaled) else self._given_kernel()
             )

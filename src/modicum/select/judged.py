@@ -39,7 +39,7 @@ class JudgedSelector(Selector):
         if self._sample is not None:
             slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
             self._put_judges(slots, take(X, chosen), None if y is None else y[chosen])
-        self._stand(X, y, row_ids)
+        self._stand_again(X, y, row_ids)
 
     def _put_judges(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         assert self._sample is not None

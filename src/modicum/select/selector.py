@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from modicum.base import Learner, Traits
+from modicum.base import Learner, Traits, missing_functions
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import DataError, StateError
 from modicum.history import History
-from modicum.kernels import Kernel, as_kernel
+from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.parallel import run_tiles
 from modicum.reservoir import place
-from modicum.rows import Rows, are_objects, average_bytes, n_rows, take
+from modicum.rows import Rows, average_bytes, n_rows, take
 from modicum.state import Part
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
@@ -67,10 +67,19 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Learn rows once the set has been started."""
-        self._stand(X, y, row_ids)
+        self._stand_again(X, y, row_ids)
+
+    def _stand_again(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """`_stand`, without rows that an earlier pass has chosen already."""
+        new = ~np.isin(row_ids, self.indices_)
+        if new.all():
+            self._stand(X, y, row_ids)
+        elif new.any():
+            self._stand(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
 
     def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_limit"):
+            self._objective().fitted(X)  # what is wrong with it, or with rows it can't take, shows now and not later
             self._limit = self._most_chosen(average_bytes(X))
             self._waiting = Waiting(X, y, self._limit)
             self._targets = None if y is None else y[:0]
@@ -78,12 +87,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self.n_swaps_ = 0
         if (y is None) != (self._targets is None):
             raise DataError(f"{type(self).__name__}: either all chunks come with targets or none does.")
-        if self._waiting is not None:
-            if len(self._waiting.ids) + n_rows(X) < self._limit:
-                self._waiting.append(X, y, weight, row_ids)
-                return
-            X, y, weight, row_ids = self._begin(X, y, weight, row_ids)
-        self._offer(X, y, weight, row_ids)
+        if self._waiting is not None and len(self._waiting.ids) + n_rows(X) < self._limit:
+            self._objective().fitted(X).kernel.diagonal(X)  # rows that the kernel can't take are refused as they come
+            self._waiting.append(X, y, weight, row_ids)
+        else:
+            if self._waiting is not None:
+                X, y, weight, row_ids = self._begin(X, y, weight, row_ids)
+            self._offer(X, y, weight, row_ids)
+        if self._rows_differ_in_size():
+            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # an error: none can be spared
 
     def _begin(self, X: Any, y: Any, weight: Any, row_ids: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
         """Start the chosen set; returns the rows that waited and the new ones together."""
@@ -145,7 +157,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     @property
     def kernel_(self) -> Kernel:
         """The kernel in use, its parameters filled in."""
-        return self._set().kernel
+        self._check_fitted()
+        if self._waiting is None:
+            return self._chosen()[0].kernel
+        return self._objective().fitted(self._waiting.rows.values).kernel
 
     @property
     def value_(self) -> float:
@@ -187,6 +202,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The most similar prototype of each row, its position in the stream and the similarity."""
         similarity = self.transform(X)
+        if not similarity.shape[1]:
+            raise ValueError(f"{type(self).__name__}: no row was worth choosing, so there is nothing to compare with.")
         nearest = similarity.argmax(axis=1)
         return {"prototype": nearest, "position": self.indices_[nearest], "similarity": similarity.max(axis=1)}
 
@@ -211,24 +228,24 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self.n_swaps_ += other.n_swaps_
 
     def _takes_objects(self, X: Any) -> bool:
-        kernel = self._objective().kernel
-        if callable(kernel) and not isinstance(kernel, Kernel):
-            return are_objects(X)
-        return as_kernel(kernel).takes_objects
+        return takes_objects(self._objective().kernel, X)
 
     def _runs_foreign_code(self) -> bool:
-        kernel = self._objective().kernel
-        return callable(kernel) and not isinstance(kernel, Kernel)
+        return self._rows_differ_in_size() or may_fail(self._objective().kernel)
+
+    def _rows_differ_in_size(self) -> bool:
+        """Whether rows to come may be too large for a budget in bytes."""
+        return as_budget(self.budget).nbytes is not None and self._kind != "dense"
 
     def _n_retained(self) -> int:
         return n_rows(self.prototypes_)
 
     def _restored(self) -> None:
-        if self._is_fitted() and self._waiting is None and self._runs_foreign_code():
-            # a file can't hold a function: take the one among the parameters
-            kernel = self._objective().fitted(self.prototypes_).kernel
-            for F in self._sets():
-                F.kernel = kernel
+        if not self._is_fitted() or self._waiting is not None:
+            return
+        for F in self._sets():
+            if missing_functions(F.kernel):  # a file can't hold a function: take the one among the parameters
+                F.kernel = self._objective().fitted(self.prototypes_).kernel
 
     def _sets(self) -> list[Any]:
         """Every set that is held."""

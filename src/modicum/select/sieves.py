@@ -66,7 +66,7 @@ class SieveSelector(JudgedSelector):
     _constraints = {
         "budget": [BUDGET],
         "objective": [OBJECTIVE],
-        "epsilon": [Number(0.0, 1.0, open_ends=True)],
+        "epsilon": [Number(0.0, 0.5, open_ends=True)],
         "validation": [Int(1)],
         "random_state": [RANDOM_STATE],
     }
@@ -96,13 +96,16 @@ class SieveSelector(JudgedSelector):
         """What a row must gain to join."""
         return sieve.needed
 
-    def _start(self, X: Any) -> None:
-        super()._start(X)  # the empty set stays empty: new sieves are copies of it
-        if not self._F.monotone_submodular:
+    def _check_params(self) -> None:
+        super()._check_params()
+        if not self._objective().monotone_submodular:
             raise ValueError(
                 f"{type(self).__name__}: sieves need an objective that is monotone and submodular, which "
                 f"{self._objective()!r} is not. Take StreamGreedy, or another objective."
             )
+
+    def _start(self, X: Any) -> None:
+        super()._start(X)  # the empty set stays empty: new sieves are copies of it
         self._largest = 0.0  # gain of a single row, the largest so far
         self._sieves = []
 
@@ -136,6 +139,10 @@ class SieveSelector(JudgedSelector):
 
     def _new_sieve(self, level: float, y: np.ndarray | None) -> Sieve:
         return Sieve(copy.deepcopy(self._F), float(level), y)
+
+    def _absorb(self, other: Any) -> None:
+        super()._absorb(other)
+        self.n_swaps_ = self._best().F.n_chosen
 
     def _best(self) -> Sieve:
         nothing = Sieve(self._F, 0.0, self._targets)

@@ -31,15 +31,14 @@ def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
     while len(joined) < most:
         i = int(np.argmax(bounds))
-        if bounds[i] <= min_gain:
+        if not bounds[i] > min_gain:
             break
         bound, bounds[i] = bounds[i], -np.inf
         gain = block.gain(i) if joined else bound
-        if gain >= bounds.max():
-            if gain > min_gain:
-                joined.append((i, block.add(i)))
-        else:
+        if gain < bounds.max():
             bounds[i] = gain
+        elif gain > min_gain:
+            joined.append((i, block.add(i)))
     return joined
 
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import logdet as jit
-from modicum.kernels import KERNEL, Kernel, as_kernel
+from modicum.kernels import KERNEL, Kernel, fitted_kernel
 from modicum.linalg import Inverse
 from modicum.params import Number, check_params
-from modicum.rows import Rows, take
+from modicum.rows import Rows, n_rows, take
 from modicum.state import Part
 
 SMALLEST_LEFT = 1e-12  # of a row's own kernel value: a variance below it is rounding
@@ -59,7 +59,7 @@ class LogDet(Part):
     def fitted(self, rows: Any) -> "LogDet":
         """The same objective with a kernel whose parameters come from these rows, where they are not given."""
         check_params(self, vars(self), {"kernel": [KERNEL], "regularization": [Number(0.0, open_ends=True)]})
-        return LogDet(as_kernel(self.kernel, objects=isinstance(rows, list)).fitted(rows), self.regularization)
+        return LogDet(fitted_kernel(self.kernel, rows), self.regularization)
 
     def started(self, like: Any, limit: int, n_validation: int = 0) -> "LogDet":
         """An empty set for at most `limit` rows such as those of `like`."""
@@ -99,13 +99,17 @@ class LogDet(Part):
 
 
 class LogDetBlock:
-    """Candidates with their kernel values against the chosen rows, kept up to date as the set changes."""
+    """Candidates with their kernel values against the chosen rows, kept up to date as the set changes.
+
+    A candidate that was chosen gains nothing any more: it is not chosen twice.
+    """
 
     def __init__(self, objective: LogDet, candidates: Any, among: np.ndarray | None):
         kernel: Kernel = objective.kernel
         self.objective = objective
         self.candidates = candidates
         self._among = among
+        self._is_chosen = np.zeros(len(among) if among is not None else n_rows(candidates), bool)
         self._own = kernel.diagonal(candidates) + objective.regularization
         self._floor = max(SMALLEST_LEFT * float(self._own.max()), np.finfo(float).tiny)
         n, shape = objective.n_chosen, (len(self._own), objective.limit)
@@ -116,19 +120,19 @@ class LogDetBlock:
         jit.left_variances(self.K, self.U, n, self._own, self.v)
 
     def gains(self) -> np.ndarray:
-        return np.log(np.maximum(self.v, self._floor))
+        return np.where(self._is_chosen, -np.inf, np.log(np.maximum(self.v, self._floor)))
 
     def gain(self, i: int) -> float:
-        return float(np.log(max(self.v[i], self._floor)))
+        return -np.inf if self._is_chosen[i] else float(np.log(max(self.v[i], self._floor)))
 
     def swap_gains(self) -> tuple[np.ndarray, np.ndarray]:
         factors, slots = np.empty(len(self.v)), np.empty(len(self.v), np.int64)
         jit.best_swaps(self.U, self.v, self._p(), self._floor, factors, slots)
-        return np.log(factors), slots
+        return np.where(self._is_chosen, -np.inf, np.log(factors)), slots
 
     def swap_gain(self, i: int) -> tuple[float, int]:
         slot, factor = jit.best_swap(self.U[i], self.v[i], self._p(), self._floor)
-        return float(np.log(factor)), int(slot)
+        return -np.inf if self._is_chosen[i] else float(np.log(factor)), int(slot)
 
     def first_swap(self, start: int, min_gain: float) -> tuple[int, int] | None:
         """The first candidate from `start` on with a swap that gains more than `min_gain`, and the swap's slot."""
@@ -152,6 +156,7 @@ class LogDetBlock:
     def _fill(self, i: int, slot: int, start: int) -> None:
         F, row = self.objective, take(self.candidates, slice(i, i + 1))
         F.chosen.put(np.array([slot]), row)
+        self._is_chosen[i] = True
         others = slice(start, None)
         similar = F.kernel(row, take(self.candidates, others))[0] if self._among is None else self._among[i, others]
         jit.fill_slot(self.K, self.U, F.n_chosen, self.v, similar, i, slot, self._floor, start)

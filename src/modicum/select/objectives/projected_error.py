@@ -173,6 +173,7 @@ class ProjectedBlock(ValidatedBlock):
         m, c = self.m[part, : self.objective.n_chosen], self.c[part]
         half = m @ self.fit.J.T
         least = np.maximum(self.objective.noise * JITTER * self.own[part], ROUNDING * c)  # no pivot is smaller
+        least = np.maximum(least, np.finfo(float).tiny)  # a row that is like nothing, itself included, gains nothing
         return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least), self.b[part] - m @ self.fit.beta
 
 
@@ -183,9 +184,9 @@ def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def inverse_factor(M: np.ndarray) -> np.ndarray:
     """J, lower triangular, with J'J = M^-1; the diagonal of a matrix that is not definite is raised first."""
-    rise = 0.0
+    rise, diagonal = 0.0, np.maximum(M.diagonal(), ROUNDING * M.diagonal().max(initial=1.0))
     while True:
-        raised = M + rise * np.diag(M.diagonal())
+        raised = M + rise * np.diag(diagonal)
         L, failed = lapack.dpotrf(raised.T, lower=1, clean=1, overwrite_a=1)  # symmetric: the transpose is as good
         if not failed:
             return lapack.dtrtri(L, lower=1)[0] if len(L) else L

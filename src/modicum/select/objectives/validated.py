@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from modicum.kernels import KERNEL, Kernel, as_kernel
+from modicum.kernels import KERNEL, fitted_kernel
 from modicum.parallel import run_tiles
 from modicum.params import Number, check_params
 from modicum.reservoir import place
@@ -57,8 +57,7 @@ class Validated(Part):
     def fitted(self, rows: Any) -> Self:
         """The same objective with a kernel whose parameters come from these rows, where they are not given."""
         check_params(self, vars(self), {"kernel": [KERNEL], "noise": [Number(0.0, open_ends=True)]})
-        kernel: Kernel = as_kernel(self.kernel, objects=isinstance(rows, list))
-        return type(self)(kernel.fitted(rows), self.noise)
+        return type(self)(fitted_kernel(self.kernel, rows), self.noise)
 
     def started(self, like: Any, limit: int, n_validation: int) -> Self:
         """An empty set for at most `limit` rows such as those of `like`, and room for a validation sample."""
