@@ -261,8 +261,9 @@ def test_a_kernel_that_reaches_far_costs_no_digits():
     model = SparseGPRegressor(50, budget=600, random_state=0)
     for start in range(0, 3000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])
+        assert model.mean_squared_error_ < (2.0 if start == 0 else 0.015)  # of rows predicted before they were learned
     model.refine()
-    assert np.sqrt(np.mean((model.predict(X[3000:]) - y[3000:]) ** 2)) < 0.12
+    assert np.sqrt(np.mean((model.predict(X[3000:]) - y[3000:]) ** 2)) < 0.11
 
 
 # ---- the contract --------------------------------------------------------------------------------

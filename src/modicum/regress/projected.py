@@ -21,6 +21,7 @@ from modicum.kernels import Kernel
 from modicum.select.objectives.projected_error import JITTER, inverse_factor
 from modicum.state import Part
 
+STEADY = 1e-10  # added to the diagonal of M: sums of products have no more digits, and beta must not follow the rest
 RIDGE = 1e-9  # of the length of features that are regressed on
 FARTHEST = 3.0  # kernel parameters move within a factor of exp(3), about twenty, at a time
 LEAST_NOISE = 1e-6  # of the targets' variance
@@ -127,7 +128,9 @@ def projected_posterior(kernel: Kernel, noise: float, active: Any, moments: Mome
     """The projected process of all rows that the moments have seen."""
     K, offset = _jittered(kernel(active, active)), moments.mean_target
     features, b = moments.sums[:-2, :-2], moments.sums[:-2, -1] - offset * moments.sums[:-2, -2]
-    prior, J = inverse_factor(K), inverse_factor(noise * K + (features + features.T) / 2)
+    M = noise * K + (features + features.T) / 2
+    M[np.diag_indices_from(M)] *= 1 + STEADY
+    prior, J = inverse_factor(K), inverse_factor(M)
     return Posterior(kernel, active, J.T @ (J @ b), prior.T @ prior - noise * (J.T @ J), offset)
 
 

@@ -33,7 +33,6 @@ FEW_FIRST_ROWS = 500  # the same if they follow the stream: then all that is nee
 ENOUGH_TO_ADAPT = 5  # sample rows per active one; with fewer, the likelihood of a sparse model praises what it overfits
 FEWEST_TO_FIT = 8  # rows; for fewer, hyper-parameters are guessed
 MOST_LOOKS = 3  # times that `refine` offers the sample's rows
-LOST = 1.5  # times the error on the sample of what the sample alone teaches: sums that teach worse have lost digits
 STEPS = 10  # of L-BFGS when hyper-parameters follow the stream
 PREDICT_TILE = 2048  # rows per tile of predictions
 
@@ -304,22 +303,7 @@ class SparseGPRegressor(Regressor):
             self._moments.start(self._set.features(self._set.sample), self._set.sample_targets)
             return True
         self._translate(self._moments, old, changed if same_kernel else None)
-        self._mend(self._moments)
         return False
-
-    def _mend(self, moments: Moments) -> None:
-        """Sums that lost their digits on the way, as far-reaching kernels let them, give way to those of the sample."""
-        S = self._set
-        alone, features = Moments(), S.features(S.sample)
-        alone.start(features, S.sample_targets)
-        alone.sums *= moments.count / len(features)
-
-        def error(sums: Moments) -> float:
-            beta = projected_posterior(S.kernel, S.noise, S.active, sums).beta
-            return float(np.mean((S.sample_targets - sums.mean_target - features @ beta) ** 2))
-
-        if not error(moments) < LOST * error(alone):
-            moments.sums = alone.sums
 
     def _translate(self, moments: Moments, old: Basis, changed: set[int] | None) -> None:
         """`changed`: None if all features are new."""
