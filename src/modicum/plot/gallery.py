@@ -61,7 +61,7 @@ class Kept:
 def gallery(learner: Any, kept: Kept, context: Context) -> tuple[Block, str]:
     """A block that shows the kept rows, and a note of what it leaves out."""
     _check(kept, context)
-    names = [str(name) for name in getattr(learner, "feature_names_in_", ())]
+    names = [str(name) for name in learner.column_names_ or ()]
     kept, picks = kept.in_order(context.picks)
     if context.image is not None:
         return _pictures(kept, context.image, _other_columns(picks, names))

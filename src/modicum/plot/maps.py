@@ -140,7 +140,7 @@ def _flatten_numbers(learner: Any, rows: Any, exemplars: Any) -> Flat:
     if is_sparse(rows) and (rows.shape[1] <= 50 or rows.shape[0] <= 3):  # too few for a sparse decomposition
         rows, exemplars = rows.toarray(), exemplars.toarray()
     if rows.shape[1] <= 2:
-        names = [*getattr(learner, "feature_names_in_", ["x0", "x1"][: rows.shape[1]]), ""]
+        names = [*(learner.column_names_ or ["x0", "x1"][: rows.shape[1]]), ""]
         return Flat(_two_columns(rows), _two_columns(exemplars), (str(names[0]), str(names[1])), scaled=True)
     if getattr(learner, "dissimilarity", None) == "cosine":
         from sklearn.preprocessing import normalize
