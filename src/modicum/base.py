@@ -98,7 +98,7 @@ class Learner(BaseEstimator):
     def _learn_or_undo(self, X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray) -> None:
         """A chunk that can't be learned leaves the learner as it was."""
         first = not self._is_fitted()
-        before = self._copy_of_state() if not first and self._runs_foreign_code() else None
+        before = self._copy_of_state() if not first and self._may_fail_midway() else None
         if first:
             self.n_seen_ = self._position = 0
             self._rng = as_generator(getattr(self, "random_state", None))
@@ -277,8 +277,8 @@ class Learner(BaseEstimator):
                 f"This {type(self).__name__} instance is not fitted yet. Call fit or partial_fit with rows first."
             )
 
-    def _runs_foreign_code(self) -> bool:
-        """Whether learning calls functions of the user's, which may fail in the middle of a chunk."""
+    def _may_fail_midway(self) -> bool:
+        """Whether learning rows that passed all checks can still fail: the state is then copied before each chunk."""
         return False
 
     def _hold_budget(self, kept: int, at_least: int, shrink: Callable[[int], None]) -> None:

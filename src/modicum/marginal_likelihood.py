@@ -13,10 +13,9 @@ from scipy.optimize import minimize
 from modicum.exceptions import DataError
 from modicum.kernels import Kernel, Scaled, as_kernel
 from modicum.parallel import single_threaded_blas
-from modicum.params import Number
+from modicum.params import POSITIVE
 from modicum.rows import n_rows, take
 
-POSITIVE = Number(0, open_ends=True)
 FEW_ROWS = 500  # enough to find the neighborhood of the optimum
 FIRST_NOISE = 0.1  # where search begins, in variances of the targets
 RESTART_NOISE = 0.01  # the least with which all rows are begun: a few may seem free of noise, and there is no way back

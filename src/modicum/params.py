@@ -95,6 +95,7 @@ def _is_budget(value: Any) -> bool:
     return True
 
 
+POSITIVE = Number(0.0, open_ends=True)
 BUDGET = Where(_is_budget, 'a positive int or a size such as "64 MiB"')
 RANDOM_STATE = Where(
     lambda value: value is None or isinstance(value, np.random.Generator) or Int(0).accepts(value),

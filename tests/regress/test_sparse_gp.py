@@ -7,10 +7,8 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF as SklearnRBF
 from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import modicum
-from modicum.checks import checks_for
 from modicum.kernels import RBF, Matern52
 from modicum.regress.calibration import Calibration
 from modicum.regress.projected import Moments, fit_projected, log_likelihood, projected_posterior
@@ -264,51 +262,6 @@ def test_a_kernel_that_reaches_far_costs_no_digits():
         assert model.mean_squared_error_ < (2.0 if start == 0 else 0.015)  # of rows predicted before they were learned
     model.refine()
     assert np.sqrt(np.mean((model.predict(X[3000:]) - y[3000:]) ** 2)) < 0.11
-
-
-# ---- the contract --------------------------------------------------------------------------------
-
-LEARNERS = [
-    given(10, budget=60),
-    given(8, budget="96 KiB", predictor="active"),
-    given(6, budget=30, objective="logdet").set_params(kernel="rbf"),
-    SparseGPRegressor(5, budget=40, kernel="rbf"),
-]
-CASES = [
-    pytest.param(learner, check, id=f"{i}-{name}")
-    for i, learner in enumerate(LEARNERS)
-    for name, check in checks_for(learner)
-]
-
-
-@pytest.mark.parametrize(("learner", "check"), CASES)
-def test_contract(learner, check):
-    if learner.kernel == KERNEL:  # the checks' rows have four columns
-        learner = SparseGPRegressor(**{**learner.get_params(), "kernel": 1.5 * RBF(2.0)})
-    check(learner)
-
-
-NO_WEIGHTS = "it takes no weights: rows that are seen twice make a Gaussian process surer, whatever the others weigh"
-EXPECTED_FAILURES = {
-    f"check_{name}": NO_WEIGHTS
-    for name in (
-        "sample_weights_pandas_series",
-        "sample_weights_not_an_array",
-        "sample_weights_list",
-        "all_zero_sample_weights_error",
-        "sample_weights_shape",
-        "sample_weights_not_overwritten",
-        "sample_weight_equivalence_on_dense_data",
-        "sample_weight_equivalence_on_sparse_data",
-    )
-}
-
-
-@parametrize_with_checks(
-    [SparseGPRegressor(10, budget=100, random_state=0)], expected_failed_checks=lambda estimator: EXPECTED_FAILURES
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def test_shards_learn_what_the_whole_stream_teaches():

@@ -110,6 +110,16 @@ def test_neighbors_raise_the_determinant():
     assert ours.value_ > 0.98 * exact.value_
 
 
+def test_exchanges_that_bring_nothing_come_to_an_end(monkeypatch):
+    """Where the kernel reaches far, blocks promise gains that never come true."""
+    X = np.random.default_rng(0).normal(size=(3000, 5))
+    careful = BlockGreedy(50, random_state=0).fit(X)
+    monkeypatch.setattr("modicum.select.block_greedy.KEPT", -np.inf)
+    careless = BlockGreedy(50, random_state=0).fit(X)
+    assert careful.n_swaps_ < 0.9 * careless.n_swaps_
+    assert careful.value_ > 0.95 * careless.value_
+
+
 def test_one_block_is_online_greedy():
     X = np.random.default_rng(2).normal(size=(400, 3))
     params = {"kernel": RBF(1.2), "threshold": 1e-3}

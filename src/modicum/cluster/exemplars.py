@@ -535,7 +535,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _takes_objects(self, X: Any) -> bool:
         return callable(self.dissimilarity) and are_objects(X)
 
-    def _runs_foreign_code(self) -> bool:
+    def _may_fail_midway(self) -> bool:
         return not (isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED)
 
     def _merge(self, other: "ExemplarClustering") -> None:

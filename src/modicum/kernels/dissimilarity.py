@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.kernels.distances import square_norms
 from modicum.kernels.pairs import fill
 from modicum.parallel import run_tiles
 from modicum.params import Where
@@ -98,10 +99,10 @@ class SquaredEuclidean(_Product):
     """|a - b|^2 = [-2a, |a|^2, 1] . [b, 1, |b|^2]"""
 
     def _left(self, X: Any) -> Any:
-        return _widen(X, _square_norms(X), 1.0, scale=-2.0)
+        return _widen(X, square_norms(X), 1.0, scale=-2.0)
 
     def _right(self, X: Any) -> Any:
-        return _widen(X, 1.0, _square_norms(X))
+        return _widen(X, 1.0, square_norms(X))
 
 
 class Euclidean(SquaredEuclidean):
@@ -212,14 +213,8 @@ def _check_answers(out: np.ndarray) -> None:
         raise DataError(f"the dissimilarity gave {out[i, j]} for a pair of rows; it must be a number from 0 up.")
 
 
-def _square_norms(X: Any) -> np.ndarray:
-    if is_sparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-
-
 def _unit(X: Any) -> Any:
-    norms = np.sqrt(_square_norms(X))
+    norms = np.sqrt(square_norms(X))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0).astype(X.dtype)
     if is_sparse(X):
         return X.multiply(scale[:, None]).tocsr()

@@ -8,10 +8,9 @@ from sklearn.exceptions import NotFittedError
 from modicum.exceptions import DataError
 from modicum.kernels.distances import column_widths, median_width, shaped_distances, square_distances
 from modicum.kernels.kernel import Kernel, Pullback
-from modicum.params import NULL, Constraint, Number, Where, check_params
+from modicum.params import NULL, POSITIVE, Constraint, Where, check_params
 from modicum.rows import is_sparse, n_rows
 
-POSITIVE = Number(0, open_ends=True)
 ONE_EACH = Where(
     lambda value: np.ndim(value) == 1 and len(value) > 0 and all(map(POSITIVE.accepts, value)), "one such per column"
 )

@@ -371,7 +371,7 @@ class KRLS(Regressor):
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self.kernel, X)
 
-    def _runs_foreign_code(self) -> bool:
+    def _may_fail_midway(self) -> bool:
         return may_fail(self.kernel)
 
     def _restored(self) -> None:

@@ -174,8 +174,8 @@ class PrototypeRegressor(Regressor):
     def _takes_objects(self, X: Any) -> bool:
         return self._given_selector()._takes_objects(X)
 
-    def _runs_foreign_code(self) -> bool:
-        return self._given_selector()._runs_foreign_code()
+    def _may_fail_midway(self) -> bool:
+        return self._given_selector()._may_fail_midway()
 
     def _restored(self) -> None:
         if self._is_fitted():  # functions that a file can't hold are among the parameters

@@ -195,7 +195,6 @@ class SparseGPRegressor(Regressor):
         if self.adapt and self.predictor == "active":
             raise ValueError(f'{type(self).__name__}: adapt=True is for predictor="projected"; leave it out.')
         self._sample = BottomK(self._n_validation(average_bytes(X)))
-        self._objects = isinstance(X, list)
         noise = FIRST_NOISE * float(y.var()) or 1.0 if self.noise is None else self.noise
         kernel = self._given_kernel().fitted(take(X, slice(self._n_first())))
         self._set = ActiveSet(self._objective_class()(kernel, noise), noise, X, self.n_active, self._sample.size)
@@ -248,7 +247,7 @@ class SparseGPRegressor(Regressor):
     # ---- hyper-parameters ------------------------------------------------------------------------
 
     def _given_kernel(self) -> Kernel:
-        return as_kernel(self.kernel, objects=self._objects)
+        return as_kernel(self.kernel, objects=self._kind == "objects")
 
     def _adapts(self) -> bool:
         """Whether hyper-parameters follow the stream."""
@@ -480,7 +479,7 @@ class SparseGPRegressor(Regressor):
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self.kernel, X)
 
-    def _runs_foreign_code(self) -> bool:
+    def _may_fail_midway(self) -> bool:
         return may_fail(self.kernel)
 
     def _n_retained(self) -> int:

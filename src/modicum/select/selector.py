@@ -230,7 +230,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self._objective().kernel, X)
 
-    def _runs_foreign_code(self) -> bool:
+    def _may_fail_midway(self) -> bool:
         return self._rows_differ_in_size() or may_fail(self._objective().kernel)
 
     def _rows_differ_in_size(self) -> bool:

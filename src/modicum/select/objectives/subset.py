@@ -23,10 +23,10 @@ from scipy.linalg import blas
 
 from modicum.linalg import Inverse
 from modicum.rows import take
+from modicum.select.objectives.logdet import SMALLEST_LEFT
 from modicum.select.objectives.validated import Validated, ValidatedBlock
 
 DRIFT = 1e-7  # of the largest kernel value: features that err by more are computed anew
-SMALLEST_LEFT = 1e-12  # of a row's own variance: a posterior variance below it is rounding
 
 
 @dataclass(frozen=True)
