@@ -7,31 +7,37 @@ import numpy as np
 
 import modicum
 
-rng = np.random.default_rng(0)
-X = (rng.normal(size=(300, 3)) + 8 * rng.integers(-1, 2, size=(300, 1))).round(3)
-y = np.sin(X[:, 0])
-for learner in (
-    modicum.BlockGreedy(12, block_size=4, random_state=0),
-    modicum.ExemplarClustering(3, budget=40, random_state=0),
-    modicum.KRLS(10),
-    modicum.OnlineGreedy(10),
-    modicum.OnlineKMeans(3),
-    modicum.PrototypeRegressor(modicum.OnlineGreedy(10), sample=50, random_state=0),
-    modicum.Reservoir(20, random_state=0),
-    modicum.SieveStreaming(4, epsilon=0.4),
-    modicum.SieveStreamingPlusPlus(4, epsilon=0.4),
-    modicum.SparseGPRegressor(6, budget=50, random_state=0),
-    modicum.StreamGreedy(8, objective="variance", validation=30, random_state=0),
-    modicum.ThreeSieves(5, patience=20),
-):
-    is_regressor = learner.__sklearn_tags__().target_tags.required
-    for part in (slice(0, 200), slice(200, 300)):
-        learner.partial_fit(X[part], y[part] if is_regressor else None)
-    name = f"{type(learner).__name__}-{modicum.__version__}"
-    learner.save(Path(__file__).parent / f"{name}.mcm")
-    facts = {"class": type(learner).__name__, "n_seen": 300, "rows": X[:20].tolist()}
-    if is_regressor:
-        facts["targets"] = y[:20].tolist()
-    if hasattr(learner, "predict"):
-        facts["prediction"] = learner.predict(X[:20]).tolist()
-    (Path(__file__).parent / f"{name}.json").write_text(json.dumps(facts))
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(300, 3)) + 8 * rng.integers(-1, 2, size=(300, 1))).round(3)
+    y = np.sin(X[:, 0])
+    for learner in (
+        modicum.BlockGreedy(12, block_size=4, random_state=0),
+        modicum.ExemplarClustering(3, budget=40, random_state=0),
+        modicum.KRLS(10),
+        modicum.OnlineGreedy(10),
+        modicum.OnlineKMeans(3),
+        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), sample=50, random_state=0),
+        modicum.Reservoir(20, random_state=0),
+        modicum.SieveStreaming(4, epsilon=0.4),
+        modicum.SieveStreamingPlusPlus(4, epsilon=0.4),
+        modicum.SparseGPRegressor(6, budget=50, random_state=0),
+        modicum.StreamGreedy(8, objective="variance", validation=30, random_state=0),
+        modicum.ThreeSieves(5, patience=20),
+    ):
+        is_regressor = learner.__sklearn_tags__().target_tags.required
+        for part in (slice(0, 200), slice(200, 300)):
+            learner.partial_fit(X[part], y[part] if is_regressor else None)
+        name = f"{type(learner).__name__}-{modicum.__version__}"
+        learner.save(Path(__file__).parent / f"{name}.mcm")
+        facts = {"class": type(learner).__name__, "n_seen": 300, "rows": X[:20].tolist()}
+        if is_regressor:
+            facts["targets"] = y[:20].tolist()
+        if hasattr(learner, "predict"):
+            facts["prediction"] = learner.predict(X[:20]).tolist()
+        (Path(__file__).parent / f"{name}.json").write_text(json.dumps(facts))
+
+
+if __name__ == "__main__":  # collecting doctests imports this file, and must not write anything
+    main()
