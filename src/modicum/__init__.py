@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from modicum.select.stream_greedy import StreamGreedy
     from modicum.select.three_sieves import ThreeSieves
     from modicum.streams import stream
+    from modicum.svm.stream_svc import StreamSVC
 
 _HOMES = {
     "BlockGreedy": "select.block_greedy",
@@ -39,6 +40,7 @@ _HOMES = {
     "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
     "SparseGPRegressor": "regress.sparse_gp",
     "StreamGreedy": "select.stream_greedy",
+    "StreamSVC": "svm.stream_svc",
     "ThreeSieves": "select.three_sieves",
     "Traits": "base",
     "check_learner": "checks",
@@ -57,6 +59,7 @@ LEARNERS = (
     "SieveStreamingPlusPlus",
     "SparseGPRegressor",
     "StreamGreedy",
+    "StreamSVC",
     "ThreeSieves",
 )
 
@@ -73,6 +76,7 @@ __all__ = [
     "SieveStreamingPlusPlus",
     "SparseGPRegressor",
     "StreamGreedy",
+    "StreamSVC",
     "ThreeSieves",
     "Traits",
     "__version__",

@@ -5,6 +5,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -74,7 +75,8 @@ class Learner(BaseEstimator):
         sample_weight : non-negative weights; a weight of 2 counts as the row given twice
         row_ids : ints that name the rows; by default their position in the stream
         """
-        self._check_params()
+        if not self._is_fitted():
+            self._check_params()
         if not hasattr(X, "shape") and hasattr(X, "__array__"):
             X = np.asarray(X)
         if n_rows(X) == 0:
@@ -103,7 +105,7 @@ class Learner(BaseEstimator):
             self.n_seen_ = self._position = 0
             self._rng = as_generator(getattr(self, "random_state", None))
         try:
-            with single_threaded_blas():
+            with single_threaded_blas() if self._uses_blas() else nullcontext():
                 self._learn(X, y, weight, ids)
         except BaseException:
             if first:
@@ -281,6 +283,10 @@ class Learner(BaseEstimator):
         """Whether learning rows that passed all checks can still fail: the state is then copied before each chunk."""
         return False
 
+    def _uses_blas(self) -> bool:
+        """Whether learning does. It is held to one thread then, which takes longer than a single row may need."""
+        return True
+
     def _hold_budget(self, kept: int, at_least: int, shrink: Callable[[int], None]) -> None:
         """Sparse rows and objects differ in size: let some of the kept go when they outgrow a budget in bytes."""
         limit = as_budget(self.budget).nbytes
@@ -314,6 +320,9 @@ class Learner(BaseEstimator):
         return X
 
     def _check_numbers(self, X: Any, *, reset: bool) -> Any:
+        if not reset and self._is_as_before(X):
+            _check_finite(self, X)
+            return X
         if hasattr(X, "dtype") and X.dtype == np.float16:
             X = X.astype(np.float32)
         X = validate_data(
@@ -332,6 +341,17 @@ class Learner(BaseEstimator):
         if reset:
             self._dtype = X.dtype.name
         return X
+
+    def _is_as_before(self, X: Any) -> bool:
+        """Whether rows are an array just like those before, with nothing to convert: single rows come this short way."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype == self._dtype
+            and X.ndim == 2
+            and X.shape[1] == self.n_features_in_
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def _check_input(self, X: Any) -> Any:
         """Rows to predict for: fitted learner, same columns."""

@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from modicum.exceptions import DataError
 
 CHECKSUMS = {  # sha256: other copies of these data differ in rows, order or scale, and numbers would not compare
     "boston_housing.npz": "d1bd3d97f147b6b6df1da29e41da49a117fc2979f538c259252afcacab893d86",
+    "ijcnn1.npz": "db0664d3535443edc731858a8711625e74b8f61aa611c2d9f250640992b3a539",
     "kddcup99_10pct.npz": "f9d6e74ed3f35c2b9987676c1c43e546958f278b1dca5a19abe844dd72f08ac9",
     "kin40k.npz": "ac38832afcda818cc10d92e95f70e4b416a816b3eedeb33f838c6c980aff729e",
+    "mnist.npz": "06af5dfe73b70e3bc1c36439982b18a8d76803db9b544f6fdf838a37fbb01b64",
     "parkinsons_telemonitoring.npz": "dab1ef0c6062fb26a5a8fc763324494b787161c5d590ec320071feae6225df0e",
     "santafe_laser.npz": "a0c023b581dfdbccf9562e13e7e6e3f69e0f5fa6e55db5583e7137dba3553078",
 }
@@ -38,6 +41,47 @@ def mixture(
         label = rng.choice(n_clusters, min(chunk_size, n_rows - start), p=parts)
         noise = rng.standard_normal((len(label), n_columns), np.float32)
         yield centers[label] + spread[label, None] * noise
+
+
+def waveform(n_rows: int, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Breiman's waves: rows of 21 columns and their classes 0, 1 and 2 (breiman1984, section 2.6.2).
+
+    A row is a random mixture of two of three triangular waves, plus normal noise of variance 1 in every column; the
+    class tells which two. The best possible rule is right for 86% of the rows.
+
+    >>> X, y = waveform(300)
+    >>> X.shape, np.unique(y).tolist()
+    ((300, 21), [0, 1, 2])
+    """
+    rng = np.random.default_rng(random_state)
+    peaks = np.array([[7], [15], [11]])
+    waves = np.maximum(6 - np.abs(np.arange(1, 22) - peaks), 0)  # (3, 21)
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    label = rng.integers(3, size=n_rows)
+    share = rng.uniform(size=(n_rows, 1))
+    first, second = waves[pairs[label].T]
+    return share * first + (1 - share) * second + rng.normal(size=(n_rows, 21)), label
+
+
+def two_gaussians(
+    n_rows: int, n_columns: int, *, separability: float = 0.85, random_state: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows from two Gaussian clusters of equal size and shape that overlap, and their classes 0 and 1.
+
+    The best possible rule is linear and is right for a share `separability` of the rows. The clusters are stretched at
+    random, and lie away from the origin.
+
+    >>> X, y = two_gaussians(300, 2)
+    >>> X.shape, np.unique(y).tolist()
+    ((300, 2), [0, 1])
+    """
+    rng = np.random.default_rng(random_state)
+    direction = rng.normal(size=n_columns)
+    half_way = NormalDist().inv_cdf(separability) * direction / np.linalg.norm(direction)
+    stretch, shift = rng.normal(size=(n_columns, n_columns)), rng.normal(size=n_columns)
+    label = rng.integers(2, size=n_rows)
+    rows = rng.normal(size=(n_rows, n_columns)) + np.where(label[:, None], half_way, -half_way)
+    return rows @ stretch + shift, label
 
 
 def telemonitoring() -> tuple[np.ndarray, np.ndarray]:
@@ -76,6 +120,23 @@ def kin40k() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     found = _read("kin40k.npz")
     X, y, X_test, y_test = (found[name].astype(np.float64) for name in ("x_train", "y_train", "x_test", "y_test"))
     return X, y.ravel(), X_test, y_test.ravel()
+
+
+def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """MNIST: 60,000 training digits as rows of 784 pixels from 0 to 255 and their labels, then 10,000 for tests."""
+    found = _read("mnist.npz")
+    X, y, X_test, y_test = (found[name] for name in ("x_train", "y_train", "x_test", "y_test"))
+    return X.reshape(len(X), -1), y, X_test.reshape(len(X_test), -1), y_test
+
+
+def ijcnn1() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """IJCNN1: 49,990 training rows of 22 columns and their labels -1 and 1, then 91,701 test rows and theirs.
+
+    The last 14,990 training rows are those that the competition's winner held back for validation.
+    """
+    found = _read("ijcnn1.npz")
+    X, X_test = (found[name].astype(np.float64) for name in ("x_train", "x_test"))
+    return X, found["y_train"].astype(np.int64), X_test, found["y_test"].astype(np.int64)
 
 
 def _read(name: str) -> Mapping[str, np.ndarray]:

@@ -34,6 +34,13 @@ LEARNERS = {
         modicum.SparseGPRegressor(6, budget=30, kernel="rbf", noise=0.01, objective="logdet"),
         modicum.SparseGPRegressor(5, budget=40, kernel="rbf"),
     ],
+    "StreamSVC": [
+        modicum.StreamSVC(),
+        modicum.StreamSVC(1.0, ellipsoid="diagonal", center=False, budget="64 KiB"),
+        modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, start=64),
+        modicum.StreamSVC(ellipsoid=None, lookahead=1, start=1, class_weight="balanced"),
+        modicum.StreamSVC(10.0, n_balls=4, fit_intercept=False),
+    ],
     "StreamGreedy": [modicum.StreamGreedy(8), modicum.StreamGreedy(8, objective="variance", validation=50)],
 }
 CASES = [
@@ -74,6 +81,7 @@ SELECTORS = ("BlockGreedy", "OnlineGreedy", "SieveStreaming", "SieveStreamingPlu
 EXPECTED_FAILURES = {
     **{name: dict.fromkeys(EQUIVALENCE, TWO_PROTOTYPES) for name in (*SELECTORS, "PrototypeRegressor")},
     "KRLS": dict.fromkeys(EQUIVALENCE, FIRST_ROWS),
+    "StreamSVC": dict.fromkeys(EQUIVALENCE, "the order of rows matters, and the check shuffles them"),
     "SparseGPRegressor": NO_WEIGHTS,
     "ExemplarClustering": {"check_clustering": NO_LABELS},
     "OnlineKMeans": {
@@ -98,6 +106,9 @@ EXPECTED_FAILURES = {
         modicum.SparseGPRegressor(20, random_state=0),
         modicum.SparseGPRegressor(10, budget=100, random_state=0),
         modicum.StreamGreedy(5, random_state=0),
+        modicum.StreamSVC(random_state=0),
+        modicum.StreamSVC(1.0, ellipsoid=None, random_state=0),
+        modicum.StreamSVC(1.0, kernel="rbf", random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
 )

@@ -18,7 +18,7 @@ from modicum.params import BUDGET, NULL, RANDOM_STATE, Number
 from modicum.regress.base import Regressor
 from modicum.reservoir import place
 from modicum.rows import Rows, average_bytes, n_rows, take
-from modicum.select.selector import Waiting
+from modicum.waiting import Waiting
 
 FIRST_ROWS = 100  # of the stream, from which a kernel's width is found: their 4,950 distances are plenty
 FEWEST, MOST = 128, 1024  # rows of a block: few while rows join, for they have to be compared with each other

@@ -15,29 +15,11 @@ from modicum.history import History
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.parallel import run_tiles
 from modicum.reservoir import place
-from modicum.rows import Rows, average_bytes, n_rows, take
-from modicum.state import Part
+from modicum.rows import average_bytes, n_rows, take
+from modicum.waiting import Waiting
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
 HISTORY_BYTES = 512 * 3 * 8
-
-
-class Waiting(Part):
-    """Rows with their ids, targets and weights, before there are enough of them to begin with."""
-
-    def __init__(self, like: Any, y: np.ndarray | None, limit: int):
-        self.rows = Rows.like(like, limit)
-        self.ids = np.empty(0, np.int64)
-        self.targets = None if y is None else y[:0]
-        self.weights = np.empty(0)
-
-    def append(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
-        slots = np.arange(len(self.ids), len(self.ids) + n_rows(X))
-        self.rows.put(slots, X)
-        self.ids = place(self.ids, slots, row_ids)
-        self.weights = place(self.weights, slots, np.ones(len(slots)) if weight is None else weight)
-        if self.targets is not None and y is not None:
-            self.targets = place(self.targets, slots, y)
 
 
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):

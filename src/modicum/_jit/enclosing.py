@@ -1,0 +1,237 @@
+"""Loops of the smallest ball that encloses others (fischer2003, in the dual: only inner products are looked at)."""
+
+import math
+
+import numpy as np
+
+from modicum._jit import compiled, compiled_sums
+from modicum._jit.linalg import solve_forward
+
+EXCESS = 1e-13  # a ball may stick out this far, in units of the largest distance: hardly more than rounding
+MOST_IDLE = 20  # steps that raise nothing, before it is as good as rounding lets it be
+LEAST_PIVOT = 1e-13  # of a center that lies in the affine hull of others; weights then go far, and one of them to zero
+
+
+@compiled
+def enclose_two(square, own, other):
+    """The smallest ball around two, by the squared distance of their centers and their radii.
+
+    Returns the part of the way that the center goes from the first to the second, and the radius.
+    """
+    distance = math.sqrt(max(square, 0.0))
+    if distance + other <= own:
+        return 0.0, own
+    if distance + own <= other:
+        return 1.0, other
+    radius = 0.5 * (distance + own + other)
+    return (radius - own) / distance, radius
+
+
+@compiled_sums
+def enclose(gram, radii, weights):
+    """Write the convex weights that make the center out of the given ones; returns the radius.
+
+    With the largest ball's center as origin, distances in units of the largest one, and gaps_i = its radius - radius_i,
+    a ball that is larger than it by t encloses the others if |x - q_i| <= t + gaps_i. The weights maximize
+
+        sum_i weights_i (|q_i|^2 - gaps_i^2 - 2 t gaps_i) - |x|^2 - t^2,    x = sum_i weights_i q_i
+
+    and t is where that maximum is zero. For any weights at all, the t at which this expression is zero is a lower bound
+    of it, and what a ball sticks out with is an upper one. So weights climb: to the maximum on the affine hull of the
+    tight balls, or up to where a weight gets zero and its ball leaves them; the ball that sticks out most joins.
+    """
+    n = len(radii)
+    if n == 2:
+        square = gram[0, 0] - gram[0, 1] - gram[1, 0] + gram[1, 1]
+        weights[1], radius = enclose_two(square, radii[0], radii[1])
+        weights[0] = 1.0 - weights[1]
+        return radius
+    first = np.argmax(radii)
+    A, reach = gram_around(gram, first)
+    gaps = np.zeros(n)
+    protrusion = np.empty(n)  # |q_i|^2 - gaps_i^2: above zero for what sticks out of the largest ball
+    weights[:] = 0.0
+    weights[first] = 1.0
+    if reach == 0.0:
+        return radii[first]
+    for i in range(n):
+        gaps[i] = (radii[first] - radii[i]) / reach
+        length = math.sqrt(A[i, i])
+        protrusion[i] = (length - gaps[i]) * (length + gaps[i])
+    climb(A, gaps, protrusion, first, weights)
+    return radius_around(A, radii, reach, weights)
+
+
+@compiled_sums
+def gram_around(gram, first):
+    """Inner products seen from one of the centers, in squares of the distance to the farthest; and that distance."""
+    n = len(gram)
+    A = np.empty((n, n))
+    farthest = 0.0
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = gram[i, j] - gram[i, first] - gram[first, j] + gram[first, first]
+        A[i, i] = max(A[i, i], 0.0)
+        farthest = max(farthest, A[i, i])
+    if farthest > 0.0:
+        A /= farthest
+    return A, math.sqrt(farthest)
+
+
+@compiled_sums
+def climb(A, gaps, protrusion, first, weights):
+    """Raise the lower bound until it meets the upper one; weights are all on the first ball when it begins."""
+    n = len(gaps)
+    tight, U, is_tight = np.empty(n, np.int64), np.empty((n, n)), np.zeros(n, np.bool_)
+    target, ones, products, excess = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    best, least = weights.copy(), np.inf  # of the upper bounds: they may rise and fall
+    n_tight = join(U, tight, 0, A, first)
+    is_tight[first] = True
+    t, idle, blocked = 0.0, 0, False
+    while idle < MOST_IDLE:
+        risen = max(t, lower_bound(A, tight, n_tight, gaps, protrusion, weights, products))
+        idle = 0 if risen > t else idle + 1
+        t = risen
+        most = outermost(A, tight, n_tight, gaps, protrusion, weights, products, t, excess)
+        met = excess[most] <= EXCESS
+        if met or t + excess[most] < least:
+            least = t + excess[most]
+            best[:] = weights
+        if met:
+            break
+        newcomer = -1 if blocked else outermost_other(is_tight, excess)
+        if newcomer >= 0:
+            n_tight = join(U, tight, n_tight, A, newcomer)
+            is_tight[newcomer] = True
+        best_on_hull(U, tight, n_tight, gaps, protrusion, t, target, ones)
+        leaver = move(tight, n_tight, target, weights)
+        blocked = leaver >= 0
+        if blocked:
+            is_tight[tight[leaver]] = False
+            n_tight = leave(U, tight, n_tight, A, leaver)
+    weights[:] = best / best.sum()
+
+
+@compiled_sums
+def join(U, tight, n_tight, A, newcomer):
+    """One more row of the Cholesky factor of A + 1 on the tight set: definite if centers are affinely independent."""
+    column = np.empty(n_tight)
+    for a in range(n_tight):
+        column[a] = A[tight[a], newcomer] + 1.0
+    solve_forward(U, n_tight, column)
+    pivot = A[newcomer, newcomer] + 1.0
+    for a in range(n_tight):
+        U[a, n_tight] = column[a]
+        pivot -= column[a] * column[a]
+    U[n_tight, n_tight] = math.sqrt(max(pivot, LEAST_PIVOT))
+    tight[n_tight] = newcomer
+    return n_tight + 1
+
+
+@compiled
+def leave(U, tight, n_tight, A, leaver):
+    """Rows of the factor before the one that leaves stay as they are; those behind it join again."""
+    behind = tight[leaver + 1 : n_tight].copy()
+    n_tight = leaver
+    for i in behind:
+        n_tight = join(U, tight, n_tight, A, i)
+    return n_tight
+
+
+@compiled_sums
+def lower_bound(A, tight, n_tight, gaps, protrusion, weights, products):
+    """The t at which the weights' value is zero; products = A weights is written on the way."""
+    products[:] = 0.0
+    value, gap = 0.0, 0.0
+    for a in range(n_tight):
+        i = tight[a]
+        value += weights[i] * protrusion[i]
+        gap += weights[i] * gaps[i]
+        for j in range(len(products)):
+            products[j] += weights[i] * A[i, j]
+    for a in range(n_tight):
+        value -= weights[tight[a]] * products[tight[a]]
+    return value / (gap + math.sqrt(gap * gap + value)) if value > 0.0 else 0.0
+
+
+@compiled_sums
+def outermost(A, tight, n_tight, gaps, protrusion, weights, products, t, excess):
+    """excess_i = |x - q_i| - (t + gaps_i), by the difference of their squares. Returns where it is largest."""
+    square = 0.0
+    for a in range(n_tight):
+        square += weights[tight[a]] * products[tight[a]]
+    for i in range(len(excess)):
+        allowed = t + gaps[i]
+        difference = protrusion[i] - 2.0 * t * gaps[i] - 2.0 * products[i] + square - t * t
+        total = math.sqrt(max(difference + allowed * allowed, 0.0)) + allowed
+        excess[i] = difference / total if total > 0.0 else 0.0
+    return np.argmax(excess)
+
+
+@compiled
+def outermost_other(is_tight, excess):
+    """The ball that sticks out most among those that are not tight, -1 if none does."""
+    found, most = -1, EXCESS
+    for i in range(len(excess)):
+        if not is_tight[i] and excess[i] > most:
+            found, most = i, excess[i]
+    return found
+
+
+@compiled_sums
+def best_on_hull(U, tight, n_tight, gaps, protrusion, t, target, ones):
+    """The weights of sum 1, of any sign, that are best on the tight balls for this t."""
+    for a in range(n_tight):
+        target[a] = protrusion[tight[a]] - 2.0 * t * gaps[tight[a]]
+        ones[a] = 1.0
+    solve(U, n_tight, target)
+    solve(U, n_tight, ones)
+    missing, total = 1.0, 0.0
+    for a in range(n_tight):
+        missing -= 0.5 * target[a]
+        total += ones[a]
+    for a in range(n_tight):
+        target[a] = 0.5 * target[a] + missing / total * ones[a]
+
+
+@compiled_sums
+def solve(U, n, x):
+    """Solve U'U x = b in place; x holds b at first."""
+    solve_forward(U, n, x)
+    for a in range(n - 1, -1, -1):
+        rest = x[a]
+        for b in range(a + 1, n):
+            rest -= U[a, b] * x[b]
+        x[a] = rest / U[a, a]
+
+
+@compiled
+def move(tight, n_tight, target, weights):
+    """Go to the target, or until a weight gets zero; returns the tight ball whose weight that is, or -1."""
+    step, leaver = 1.0, -1
+    for a in range(n_tight):
+        weight = weights[tight[a]]
+        if target[a] < 0.0 and weight <= step * (weight - target[a]):
+            step, leaver = weight / (weight - target[a]), a
+    for a in range(n_tight):
+        weights[tight[a]] += step * (target[a] - weights[tight[a]])
+    if leaver >= 0:
+        weights[tight[leaver]] = 0.0
+    return leaver
+
+
+@compiled_sums
+def radius_around(A, radii, reach, weights):
+    """The radius that a ball needs, with these weights, to enclose all."""
+    n = len(radii)
+    products, square, radius = np.zeros(n), 0.0, 0.0
+    for i in range(n):
+        if weights[i] != 0.0:
+            for j in range(n):
+                products[j] += weights[i] * A[i, j]
+    for i in range(n):
+        square += weights[i] * products[i]
+    for i in range(n):
+        distance = math.sqrt(max(square - 2.0 * products[i] + A[i, i], 0.0))
+        radius = max(radius, reach * distance + radii[i])
+    return radius

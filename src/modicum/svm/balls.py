@@ -1,0 +1,102 @@
+"""Several streaming balls at a time, united at the end (rai2009, section 4.3)."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from modicum._jit.balls import RADIUS, SHARE, SLACK, SQUARE, join, learn_dense, learn_sparse
+from modicum.rows import is_sparse
+from modicum.svm.enclosing import enclose
+from modicum.svm.machine import Starter
+
+
+class Balls(Starter):
+    """Up to `n_balls` balls that together hold all rows seen, as points like those of `Ball`.
+
+    A row outside all balls becomes one of radius zero. If there are too many balls then, those two unite whose union
+    needs the smallest ball. The answer is the smallest ball around all of them; its center is a combination of theirs.
+
+    The paper leaves open which two unite. The smallest union keeps all balls small, and the radius of the ball around
+    them is at most that of the smallest ball around all points plus that of the largest of them. Its center averages
+    over many rows. The union that grows the least would keep the radius smaller, but then one ball swallows all: with
+    `n_balls=10`, accuracy on MNIST's 8 against 9 is 80% that way, and 93% this way.
+
+    Guarantee: all points are inside the ball, up to rounding. With one ball, its radius is at most 3/2 of the smallest.
+    Cost: O(n_balls d) per row, or O(n_balls non-zeros); O(n_balls^3 + n_balls d) per row outside all balls;
+    `n_balls + 1` vectors.
+
+    Parameters
+    ----------
+    width : int
+        Columns.
+    n_balls : int
+        The paper's L. With 1 it is Algorithm 1.
+
+    References
+    ----------
+    rai2009, section 4.3. The choice of the balls that unite, the last union as an exact smallest ball, and the merge
+    are ours.
+    """
+
+    def __init__(self, width: int, n_balls: int):
+        self.n_balls = n_balls
+        self.n_core = 0
+        self._n = 0  # balls at present
+        self._V = np.zeros((n_balls + 1, width))  # a place more, for the ball that comes before two unite
+        self._balls = np.zeros((n_balls + 1, 4))
+        self._squares = np.zeros((n_balls + 1, n_balls + 1))
+
+    def begin(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
+        """Forget, and learn these rows one by one."""
+        self.n_core = self._n = 0
+        self.learn(Z, sign, cost)
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        ends = (sign, cost, self._V, self._balls, self._squares, self._n, decisions)
+        self._n, joined = learn_sparse(Z.data, Z.indices, Z.indptr, *ends) if is_sparse(Z) else learn_dense(Z, *ends)
+        self.n_core += joined
+        return decisions
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._balls[: self._n, SHARE] @ self._V[: self._n]
+
+    @property
+    def n_kept(self) -> int:
+        return self._n
+
+    @property
+    def radius(self) -> float:
+        if not self._n:
+            return 0.0
+        return float(enclose(-0.5 * self._squares[: self._n, : self._n], self._balls[: self._n, RADIUS])[1])
+
+    @property
+    def least_radius(self) -> float:
+        """Every ball has a point in it, so none is farther than its radius from the smallest ball around all points."""
+        return max(self.radius - float(self._balls[: self._n, RADIUS].max(initial=0.0)), 0.0)
+
+    @property
+    def square(self) -> float:
+        return float(self.coef @ self.coef) + self.slack
+
+    @property
+    def slack(self) -> float:
+        """The paper's xi^2: squared length of the center in the coordinates of single rows."""
+        return float(self._balls[: self._n, SHARE] ** 2 @ self._balls[: self._n, SLACK])
+
+    def mirrored(self) -> Self:
+        mirror = self.copied()
+        mirror._V *= -1.0
+        return mirror
+
+    def merge(self, other: Self) -> None:
+        """Balls of the other side come as rows do, with their radii: slacks of different rows are orthogonal."""
+        for w, ball in zip(other._V[: other._n], other._balls, strict=False):
+            apart = self._V[: self._n] - w
+            squares = np.einsum("ij,ij->i", apart, apart) + self._balls[: self._n, SLACK] + ball[SLACK]
+            self._V[self._n] = w
+            self._squares[self._n, : self._n] = self._squares[: self._n, self._n] = squares
+            self._n = join(self._V, self._balls, self._squares, self._n, ball[SQUARE], ball[RADIUS], ball[SLACK])
+        self.n_core += other.n_core

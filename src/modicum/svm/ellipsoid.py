@@ -1,0 +1,93 @@
+"""Ellipsoids instead of balls (rai2009, section 6.2), by adaptive regularization of weights (crammer2009).
+
+The weights have a mean and a covariance. With 1 / cost for its parameter r, the update is the recursive solution of the
+paper's objective |w|^2 + C sum_n xi_n^2 over the rows that were short of the margin when they came: exact for the whole
+covariance matrix, one column at a time for its diagonal.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+from modicum._jit.ellipsoid import learn_diagonal, learn_diagonal_sparse, learn_full
+from modicum.rows import is_sparse
+from modicum.svm.machine import Machine
+
+
+class Diagonal(Machine):
+    """One variance per column. Time and memory are proportional to the columns that a row has."""
+
+    def __init__(self, width: int):
+        self.n_core = 0
+        self._mean = np.zeros(width)
+        self._variance = np.ones(width)
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        model = (sign, cost, self._mean, self._variance, decisions)
+        if is_sparse(Z):
+            self.n_core += learn_diagonal_sparse(Z.data, Z.indices, Z.indptr, *model)
+        else:
+            self.n_core += learn_diagonal(Z, *model)
+        return decisions
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._mean
+
+    def mirrored(self) -> Self:
+        mirror = self.copied()
+        mirror._mean *= -1.0
+        return mirror
+
+    def merge(self, other: Self) -> None:
+        """Precisions add up, less that of the prior, which both sides have."""
+        ours, theirs = 1.0 / self._variance, 1.0 / other._variance
+        total = ours + theirs - 1.0
+        self._mean = (ours * self._mean + theirs * other._mean) / total
+        self._variance = 1.0 / total
+        self.n_core += other.n_core
+
+
+class Full(Machine):
+    """A matrix of covariances: a row that changes it costs the square of the number of columns."""
+
+    def __init__(self, width: int):
+        self.n_core = 0
+        self._mean = np.zeros(width)
+        self._covariance = np.eye(width)
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        Z = Z.toarray() if is_sparse(Z) else Z
+        self.n_core += learn_full(Z, sign, cost, self._mean, self._covariance, decisions)
+        return decisions
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._mean
+
+    def mirrored(self) -> Self:
+        mirror = self.copied()
+        mirror._mean *= -1.0
+        return mirror
+
+    def reflected(self, column: int) -> Self:
+        """A copy that is as if this column had had the opposite sign."""
+        copy = self.copied()
+        copy._mean[column] *= -1.0
+        copy._covariance[column] *= -1.0
+        copy._covariance[:, column] *= -1.0
+        return copy
+
+    def merge(self, other: Self) -> None:
+        """Precisions add up, less that of the prior, which both sides have."""
+        ours, theirs = np.linalg.inv(self._covariance), np.linalg.inv(other._covariance)
+        covariance = np.linalg.inv(ours + theirs - np.eye(len(ours)))
+        self._mean = covariance @ (ours @ self._mean + theirs @ other._mean)
+        self._covariance = (covariance + covariance.T) / 2
+        self.n_core += other.n_core
+
+    @property
+    def n_kept(self) -> int:
+        return 1 + len(self._mean)

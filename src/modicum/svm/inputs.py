@@ -1,0 +1,87 @@
+"""From rows to what the machines learn from: the equivalence of margin and ball needs rows of one length (rai2009)."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from modicum._jit.inputs import follow, prepare, prepare_sparse
+from modicum.rows import is_sparse
+from modicum.state import Part
+
+
+class Raw(Part):
+    """Rows as they are: a kernel does the rest."""
+
+    @property
+    def settings(self) -> dict[str, bool]:
+        return {}
+
+    def begin(self, X: Any, weight: np.ndarray) -> Any:
+        """Take what is needed from these rows, for good unless called again; returns them prepared."""
+        return X
+
+    def follow(self, X: Any, weight: np.ndarray) -> Any:
+        """Prepared rows, each with what was known when it came."""
+        return X
+
+    def apply(self, X: Any) -> Any:
+        """Prepared rows, with what is known now."""
+        return X
+
+    def merge(self, other: Any) -> None:
+        """Know what both sides know."""
+
+
+class Inputs(Raw):
+    """Rows minus a mean, columns over their deviation, scaled to unit length, with a constant column at the end.
+
+    Each step may be left out. Mean and deviations are those of the first rows if `begin` is called, else of all rows so
+    far. Sparse rows are not centered: no zero would be left.
+    """
+
+    def __init__(self, width: int, *, center: bool, scale: bool, normalize: bool, constant: float):
+        self.center, self.scale, self.normalize, self.constant = center, scale, normalize, constant
+        self.follows = True  # whether rows to come change mean and deviations
+        self.totals = np.zeros(2)
+        self.moments = np.zeros((3, width if center else 0))
+
+    @property
+    def settings(self) -> dict[str, bool]:
+        return {"center": self.center, "scale": self.scale}
+
+    def begin(self, X: Any, weight: np.ndarray) -> Any:
+        self.totals[:], self.moments[:], self.follows = 0.0, 0.0, True
+        self.follow(X, weight)
+        self.follows = False
+        return self.apply(X)
+
+    def follow(self, X: Any, weight: np.ndarray) -> Any:
+        if not (self.center and self.follows):
+            return self.apply(X)
+        Z = self._room(X)
+        follow(X, weight, self.totals, self.moments, self.scale, self.normalize, self.constant, Z)
+        return Z
+
+    def apply(self, X: Any) -> Any:
+        if is_sparse(X):
+            parts = prepare_sparse(X.data, X.indices, X.indptr, X.shape[1], self.normalize, self.constant)
+            return sparse.csr_matrix(parts, shape=(X.shape[0], X.shape[1] + (self.constant > 0.0)), copy=False)
+        Z = self._room(X)
+        prepare(X, self.moments, self.center, self.scale, self.normalize, self.constant, Z)
+        return Z
+
+    def _room(self, X: np.ndarray) -> np.ndarray:
+        return np.empty((len(X), X.shape[1] + (self.constant > 0.0)))
+
+    def merge(self, other: Any) -> None:
+        if not self.center or not other.totals[0]:
+            return
+        (mean, squares, _), (n, m) = self.moments, (self.totals[0], other.totals[0])
+        gap = other.moments[0] - mean
+        self.moments[1] = squares + other.moments[1] + gap**2 * (n * m / (n + m))
+        self.moments[0] = mean + gap * (m / (n + m))
+        self.totals[:] = n + m
+        with np.errstate(divide="ignore"):
+            factors = np.sqrt((n + m) / self.moments[1])
+        self.moments[2] = np.where(self.moments[1] > 0, factors, 0.0) if self.scale else 0.0

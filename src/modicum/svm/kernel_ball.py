@@ -1,0 +1,304 @@
+"""The streaming ball in the space of a kernel (rai2009, section 4.2), with as many core vectors as are allowed."""
+
+import math
+import sys
+from typing import Any, Self
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.kernels import Kernel
+from modicum.linalg import Inverse
+from modicum.parallel import run_tiles
+from modicum.rows import Rows, n_rows, take
+from modicum.svm.ball import STRETCH, alike
+from modicum.svm.enclosing import enclose, enclose_two
+from modicum.svm.machine import Starter
+
+BLOCK = 256  # rows whose kernel values are computed at once
+DECIDE_TILE = 2048  # the same, for rows that are only asked about
+
+
+class KernelBall(Starter):
+    """`Ball` with a kernel: the center is a combination of the core vectors, which are rows that were outside once.
+
+    Without a limit all core vectors are kept. With one, the core vector goes without which the center moves the least,
+    once the others have taken over what they can of it: by |coefficient| / sqrt((K^-1)_jj). The radius grows by the
+    distance that the center has moved, so that the ball still encloses all that it did.
+
+    Guarantee: all points but those that wait are inside the ball, up to rounding, whatever the limit. Without a limit
+    and with a lookahead of 1, its radius is at most 3/2 of that of the smallest ball around all points.
+    Cost: O(m d) per row for m core vectors; O(lookahead^3) per `lookahead` rows outside, and with a limit O(m^2) for
+    each of them; O(m d) memory, with a limit O(m d + m^2). Scratch of 256 rows of m kernel values.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What depends on the data is filled in by `begin`, or before it by `fit_kernel`.
+    lookahead : int
+        The paper's L. With 1 it is Algorithm 1.
+    limit : int, default=sys.maxsize
+        Core vectors to keep; up to `lookahead` rows that wait come on top.
+
+    Attributes
+    ----------
+    core : Rows or None
+    alpha : ndarray
+        Coefficients of the core vectors, signs and all.
+
+    References
+    ----------
+    rai2009, section 4.2 (with kernel values k(x, x) that may differ). The limit and the merge are ours.
+    """
+
+    _end: tuple[np.ndarray, float, float, float] | None = None  # what `_finished` found, until something changes
+
+    def __init__(self, kernel: Kernel, lookahead: int, limit: int = sys.maxsize):
+        self.given = self.kernel = kernel
+        self.lookahead = lookahead
+        self.limit = limit
+        self._forget()
+
+    def fit_kernel(self, X: Any) -> None:
+        self.kernel = self.given.fitted(X)
+
+    def _forget(self) -> None:
+        self.n_core = 0
+        self.core: Rows | None = None
+        self.alpha = np.empty(0)
+        self._square = 0.0  # of the center's length, without the slack
+        self._radius = 0.0
+        self._slack = 0.0
+        self._gram: Inverse | None = None  # kernel values between core vectors, once one of them has to go
+        self._waiting: Rows | None = None
+        self._signs, self._costs = np.empty(0), np.empty(0)  # of the rows that wait
+        self._floor: float | None = None  # under the radius of any ball around all points, once the theorem ends
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def begin(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
+        """Forget, and become the smallest ball around these rows."""
+        self._forget()
+        self.fit_kernel(Z)
+        gram, slack = self.kernel(Z, Z) * np.outer(sign, sign), 1.0 / cost
+        weights, self._radius = enclose(gram + np.diag(slack), np.zeros(len(slack)))
+        self._square, self._slack = float(weights @ gram @ weights), float(weights**2 @ slack)
+        core = np.flatnonzero(weights)
+        self.n_core = len(core)
+        self._join(take(Z, core), (weights * sign)[core])
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        for start in range(0, len(sign), BLOCK):
+            part = slice(start, start + BLOCK)
+            self._learn_block(take(Z, part), sign[part], cost[part], decisions[part])
+        return decisions
+
+    def _learn_block(self, Z: Any, sign: np.ndarray, cost: np.ndarray, decisions: np.ndarray) -> None:
+        K, own = self._similarities(Z), self.kernel.diagonal(Z)
+        if not np.isfinite(K.sum() + own.sum()):
+            raise DataError(f"the kernel {self.kernel!r} has values that are not finite.")
+        decisions[:] = K @ self.alpha
+        squares = own + 1.0 / cost  # of the points' lengths
+        row = 0
+        while (row := self._first_outside(sign * decisions, squares, row)) < len(sign):
+            comes = take(Z, slice(row, row + 1))
+            change = self._take_in(comes, sign[row], cost[row], own[row])
+            row += 1
+            if change is not None:
+                joined, left = change
+                rest = take(Z, slice(row, None))
+                K = np.hstack([K[len(K) - n_rows(rest) :], self._between(rest, joined)])[:, left]
+                decisions[row:] = K @ self.alpha
+
+    def _first_outside(self, products: np.ndarray, squares: np.ndarray, start: int) -> int:
+        """The first point from `start` on that is outside the ball, or their number."""
+        if self.core is None:
+            return start
+        distances = self._square + self._slack - 2.0 * products[start:] + squares[start:]
+        outside = np.flatnonzero(distances > self._radius**2)
+        return start + int(outside[0]) if len(outside) else len(squares)
+
+    def _take_in(self, row: Any, sign: float, cost: float, own: float) -> tuple[Any, np.ndarray] | None:
+        """A row from outside comes. If core vectors change: the rows that join, and which of old and new are left."""
+        self.n_core += 1
+        if self.core is None:
+            self._square, self._slack = float(own), 1.0 / float(cost)
+            return row, self._join(row, np.array([sign]))
+        if self._waiting is None:
+            self._waiting = Rows.like(row, self.lookahead)
+        self._waiting.put(np.array([len(self._waiting)]), row)
+        self._signs, self._costs = np.append(self._signs, sign), np.append(self._costs, cost)
+        self._end = None
+        if len(self._waiting) < self.lookahead:
+            return None
+        rows, signs = self._waiting.values, self._signs
+        weights, self._square, self._radius, self._slack = self._finished()
+        self._let_go()
+        self.alpha *= weights[0]
+        return rows, self._join(rows, weights[1:] * signs)
+
+    def _let_go(self) -> None:
+        """Nobody waits any more."""
+        self._waiting, self._signs, self._costs, self._end = None, np.empty(0), np.empty(0), None
+
+    # ---- core vectors ----------------------------------------------------------------------------
+
+    def _join(self, rows: Any, alpha: np.ndarray) -> np.ndarray:
+        """Rows become core vectors. Those without weight go, and others beyond the limit. Returns which are left."""
+        if self.core is None:
+            self.core = Rows.like(rows, self.limit)
+        if self._gram is not None:
+            _append(self._gram, self._between(self.core.values, rows), self._between(rows, rows))
+        self.core.put(len(self.alpha) + np.arange(len(alpha)), rows)
+        self.alpha = np.concatenate([self.alpha, alpha])
+        left = np.flatnonzero(self.alpha)
+        if len(left) < len(self.alpha):
+            self._keep(left)
+        return left[self.shrink(self.limit)]
+
+    def _keep(self, left: np.ndarray) -> None:
+        if self._gram is not None:
+            for j in np.setdiff1d(np.arange(len(self.alpha)), left)[::-1]:
+                self._gram.remove(int(j))
+        self.alpha = self.alpha[left]
+        if self.core is not None:
+            self.core.keep(left)
+
+    def shrink(self, limit: int) -> np.ndarray:
+        """Let core vectors go until there are `limit`, those first that matter least. Returns which are left."""
+        left = np.arange(len(self.alpha))
+        while len(self.alpha) > limit:
+            least = self._least_needed()
+            others = np.delete(np.arange(len(self.alpha)), least)
+            self._hand_over(least)
+            self._keep(others)
+            left = left[others]
+        return left
+
+    def _least_needed(self) -> int:
+        """The core vector whose part that the others can't take over is the smallest."""
+        if self._gram is None:
+            assert self.core is not None
+            self._gram = Inverse.of(self._between(self.core.values, self.core.values), self.limit)
+        return int(np.argmin(self.alpha**2 / self._gram.inverse.diagonal()))
+
+    def _hand_over(self, j: int) -> None:
+        """Core vector j leaves its projection on the others to them; the ball grows by how far the center moves."""
+        assert self._gram is not None
+        self._floor = self.least_radius
+        K, column = self._gram.matrix, self._gram.inverse[j]
+        change = self.alpha[j] / column[j] * column
+        self.alpha = self.alpha - change
+        self.alpha[j] = 0.0
+        self._radius += math.sqrt(max(change @ K @ change, 0.0))
+        self._square = float(self.alpha @ K @ self.alpha)
+        self._end = None
+
+    def _similarities(self, X: Any) -> np.ndarray:
+        """Kernel values of rows against the core vectors."""
+        return np.empty((n_rows(X), 0)) if self.core is None else self._between(X, self.core.values)
+
+    def _between(self, A: Any, B: Any) -> np.ndarray:
+        return self.kernel(A, B) if n_rows(A) and n_rows(B) else np.empty((n_rows(A), n_rows(B)))
+
+    # ---- what was learned ------------------------------------------------------------------------
+
+    def _finished(self) -> tuple[np.ndarray, float, float, float]:
+        """The ball after the rows that wait: weights of the center and of them, |w|^2, radius and slack."""
+        if self._waiting is None:
+            return np.ones(1), self._square, self._radius, self._slack
+        if self._end is None:
+            self._end = self._enclosed(self._waiting.values)
+        return self._end
+
+    def _enclosed(self, rows: Any) -> tuple[np.ndarray, float, float, float]:
+        """The smallest ball around this one and the rows that wait."""
+        slack = np.append(self._slack, 1.0 / self._costs)
+        gram = np.empty((len(slack), len(slack)))
+        gram[0, 0] = self._square
+        gram[0, 1:] = gram[1:, 0] = self._signs * (self._similarities(rows) @ self.alpha)
+        gram[1:, 1:] = self._between(rows, rows) * np.outer(self._signs, self._signs)
+        weights, radius = enclose(gram + np.diag(slack), np.append(self._radius, np.zeros(len(self._costs))))
+        return weights, float(weights @ gram @ weights), radius, float(weights**2 @ slack)
+
+    @property
+    def radius(self) -> float:
+        return self._finished()[2]
+
+    @property
+    def least_radius(self) -> float:
+        return self.radius / STRETCH if self._floor is None else self._floor
+
+    @property
+    def square(self) -> float:
+        _, square, _, slack = self._finished()
+        return square + slack
+
+    @property
+    def slack(self) -> float:
+        """The paper's xi^2: squared length of the center in the coordinates of single rows."""
+        return self._finished()[3]
+
+    @property
+    def n_kept(self) -> int:
+        """Rows held: core vectors, and those that wait."""
+        return len(self.alpha) + len(self._costs)
+
+    def decide(self, Z: Any) -> np.ndarray:
+        out, weights = np.zeros(n_rows(Z)), self._finished()[0]
+        held = [(self.core, weights[0] * self.alpha), (self._waiting, weights[1:] * self._signs)]
+
+        def fill(part: slice) -> None:
+            for rows, alpha in held:
+                if rows is not None:
+                    out[part] += self._between(take(Z, part), rows.values) @ alpha
+
+        run_tiles(fill, len(out), DECIDE_TILE)
+        return out
+
+    # ---- copies and merging ----------------------------------------------------------------------
+
+    def mirrored(self) -> Self:
+        mirror = self.copied()
+        mirror.alpha *= -1.0
+        mirror._signs *= -1.0
+        return mirror
+
+    def merge(self, other: Self) -> None:
+        """The smallest ball around both; rows that wait and are not in it go on waiting."""
+        if other.core is None:
+            return
+        waiting = [(side._waiting, side._signs, side._costs) for side in (self, other) if side._waiting is not None]
+        self._floor = max(self.least_radius, other.least_radius)
+        n_core = self.n_core + other.n_core
+        theirs = other.core.values
+        kind = theirs if self.core is None else self.core.values
+        self._let_go()
+        self._unite(other, alike(theirs, kind))
+        for rows, signs, costs in waiting:
+            self.learn(alike(rows.values, kind), signs, costs)
+        self.n_core = n_core
+
+    def _unite(self, other: Self, theirs: Any) -> None:
+        """Slacks of different rows are orthogonal, so that two balls unite in closed form."""
+        if self.core is None:
+            step, self._radius, product = 1.0, other._radius, 0.0
+        else:
+            product = float(other.alpha @ self._similarities(theirs) @ self.alpha)
+            square = self._square - 2.0 * product + other._square + self._slack + other._slack
+            step, self._radius = enclose_two(square, self._radius, other._radius)
+        keep = 1.0 - step
+        self._square = keep**2 * self._square + 2.0 * keep * step * product + step**2 * other._square
+        self._slack = keep**2 * self._slack + step**2 * other._slack
+        self.alpha = keep * self.alpha
+        self._join(theirs, step * other.alpha)
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_end"}
+
+
+def _append(gram: Inverse, columns: np.ndarray, corner: np.ndarray) -> None:
+    """Rows come last in the matrix: their `columns` against those that are there, their `corner` against each other."""
+    for j in range(len(corner)):
+        gram.append(np.append(columns[:, j], corner[:j, j]), corner[j, j])

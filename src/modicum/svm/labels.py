@@ -1,0 +1,75 @@
+"""Labels of any kind as numbers 0, 1, ... in the order of their first row."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from modicum.exceptions import DataError
+from modicum.state import Part
+
+KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings", "S": "bytes"}
+
+
+class Labels(Part):
+    """The classes seen so far."""
+
+    def __init__(self) -> None:
+        self.values = np.empty(0)  # in the order of their codes
+        self.order = np.empty(0, np.intp)  # that sorts them
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def sorted(self) -> np.ndarray:
+        return self.values[self.order]
+
+    def codes(self, y: np.ndarray) -> np.ndarray:
+        """Codes of labels, -1 for one that is new."""
+        if not len(self.values):
+            return np.full(len(y), -1)
+        known = self.sorted
+        at = np.minimum(known.searchsorted(y), len(known) - 1)
+        return np.where(known[at] == y, self.order[at], -1)
+
+    def add(self, label: Any) -> None:
+        label = np.asarray(label)[None]
+        self.values = np.concatenate([self.values, label]) if len(self.values) else label
+        self.order = np.argsort(self.values, kind="stable")
+
+    def check(self, y: np.ndarray) -> None:
+        """Whether labels are of the same kind as those known: 1 and "1" can't be told apart once they are sorted."""
+        if len(self.values) and KINDS[self.values.dtype.kind] != KINDS[y.dtype.kind]:
+            raise DataError(
+                f"labels are {KINDS[y.dtype.kind]} here and were {KINDS[self.values.dtype.kind]} before: "
+                f"{y[0]!r}, {self.values[0]!r}."
+            )
+
+
+def clean_labels(y: Any, name: str) -> np.ndarray:
+    """Labels as an array of numbers, truth values or strings."""
+    y = np.asarray(y)
+    if y.ndim != 1:
+        y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        y = _plain(y, name)
+    if y.dtype.kind not in KINDS:
+        raise DataError(f"{name}: Unknown label type: {y.dtype}. Labels are numbers, truth values or strings.")
+    if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
+        bad = int(np.flatnonzero(~np.isfinite(y) | (y != np.floor(y)))[0])
+        raise DataError(
+            f"{name}: Unknown label type: continuous. y of row {bad} of this chunk is {y[bad]}; labels name classes, "
+            "and NaN, inf and fractions are none."
+        )
+    return y
+
+
+def _plain(y: np.ndarray, name: str) -> np.ndarray:
+    """An array of objects as one of numbers or strings."""
+    kinds = {type(label) for label in y}
+    if len(y) and not (all(issubclass(kind, str) for kind in kinds) or all(np.isscalar(label) for label in y)):
+        raise DataError(f"{name}: Unknown label type: unknown. Labels are numbers, truth values or strings.")
+    if len({issubclass(kind, str) for kind in kinds}) > 1:
+        raise DataError(f"{name}: labels are strings in some rows and numbers in others.")
+    return np.array(y.tolist())

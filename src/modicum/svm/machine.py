@@ -1,0 +1,69 @@
+"""What all machines share: one two-class problem over prepared rows (rai2009, section 3)."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+
+from modicum.state import Part
+
+
+class Machine(Part):
+    """A decision learned row by row.
+
+    Rows are float64 and C-contiguous, or CSR, as `Inputs` prepares them; kernels take rows of any kind. Signs are +1
+    and -1; the cost of a row is C times its weight.
+    """
+
+    n_core: int  # rows that changed the decision
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """Learn rows in their order; returns each row's decision value from before it was learned."""
+        raise NotImplementedError
+
+    def decide(self, Z: Any) -> np.ndarray:
+        """Decision values of rows."""
+        return np.asarray(Z @ self.coef)
+
+    @property
+    def coef(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def mirrored(self) -> Self:
+        """A copy that is as if all signs had been the opposite."""
+        raise NotImplementedError
+
+    def merge(self, other: Self) -> None:
+        """Absorb a machine of the same kind that saw other rows."""
+        raise NotImplementedError
+
+    def copied(self) -> Self:
+        return copy.deepcopy(self)
+
+    @property
+    def n_kept(self) -> int:
+        """Rows kept, a weight vector counting as one."""
+        return 1
+
+
+class Starter(Machine):
+    """A machine that can begin with the best answer to the first rows of a stream."""
+
+    def begin(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
+        """Forget, and learn these rows all at once."""
+        raise NotImplementedError
+
+    @property
+    def radius(self) -> float:
+        """Of the ball."""
+        raise NotImplementedError
+
+    @property
+    def least_radius(self) -> float:
+        """What is proven that any ball around all points must have."""
+        raise NotImplementedError
+
+    @property
+    def square(self) -> float:
+        """Squared length of the ball's center, slack and all."""
+        raise NotImplementedError

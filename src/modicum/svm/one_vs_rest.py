@@ -1,0 +1,82 @@
+"""A machine for every class, against all others; two classes share one (rai2009 has two)."""
+
+from typing import Any, cast
+
+import numpy as np
+
+from modicum.state import Part
+from modicum.svm.machine import Machine, Starter
+
+
+class OneVsRest(Part):
+    """Machines by the code of their class, and one of a class that has not been seen yet.
+
+    All rows were on the other side of a class that has not been seen. A new class begins as a copy of that machine, so
+    it is as if it had been known from the start. With two classes, a single machine has the second on its positive
+    side; mirrored, it is that of the first. `unseen` is None when classes were announced: there will be no others.
+    """
+
+    def __init__(self, machine: Machine):
+        self.n_classes = 0
+        self.machines: list[Machine] = []
+        self.unseen: Machine | None = machine
+
+    def add_class(self) -> None:
+        assert self.unseen is not None
+        if self.n_classes == 2:
+            self.machines = [self.machines[0].mirrored(), self.machines[0]]
+        if self.n_classes:
+            self.machines.append(self.unseen.copied())
+        self.n_classes += 1
+
+    def close(self) -> None:
+        """No other classes will come."""
+        self.unseen = None
+
+    def begin(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> None:
+        """Forget, and learn these rows all at once."""
+        for column, machine in enumerate(self.machines):
+            cast(Starter, machine).begin(Z, self._signs(column, codes), cost)
+        if self.unseen is not None:
+            cast(Starter, self.unseen).begin(Z, np.full(len(codes), -1.0), cost)
+
+    def learn(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """Learn rows; returns decision values from before, one column per machine."""
+        decisions = np.empty((len(codes), len(self.machines)))
+        for column, machine in enumerate(self.machines):
+            decisions[:, column] = machine.learn(Z, self._signs(column, codes), cost)
+        if self.unseen is not None:
+            self.unseen.learn(Z, np.full(len(codes), -1.0), cost)
+        return decisions
+
+    def _signs(self, column: int, codes: np.ndarray) -> np.ndarray:
+        positive = 1 if self.n_classes == 2 else column
+        return np.where(codes == positive, 1.0, -1.0)
+
+    def decide(self, Z: Any) -> np.ndarray:
+        """Decision values, one column per machine."""
+        return np.column_stack([machine.decide(Z) for machine in self.machines] or [np.zeros(Z.shape[0])])
+
+    def merge(self, other: "OneVsRest", codes: np.ndarray) -> None:
+        """Absorb machines of another side, whose class i is our class codes[i]; we have the classes of both."""
+        for column in range(len(self.machines)):
+            code = 1 if self.n_classes == 2 else column
+            self.machines[column].merge(other._machine_of(code, codes))
+        if self.unseen is not None and other.unseen is not None:
+            self.unseen.merge(other.unseen)
+
+    def _machine_of(self, code: int, codes: np.ndarray) -> Machine:
+        """The machine of what others call class `code`."""
+        mine = np.flatnonzero(codes == code)
+        if not len(mine):
+            assert self.unseen is not None
+            return self.unseen
+        if self.n_classes == 1:  # all rows were of this class
+            assert self.unseen is not None
+            return self.unseen.mirrored()
+        if self.n_classes == 2:
+            return self.machines[0] if mine[0] == 1 else self.machines[0].mirrored()
+        return self.machines[mine[0]]
+
+    def all(self) -> list[Machine]:
+        return self.machines + ([] if self.unseen is None else [self.unseen])

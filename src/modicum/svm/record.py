@@ -1,0 +1,122 @@
+"""How good the machines were on rows they had not learned yet (dawid1984, gama2013)."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from modicum._jit.classify import note
+from modicum.state import Part
+
+SAMPLE = 1000  # decision values kept: they fix one or two numbers to within a few percent
+BINS = 256  # of the curve of accuracy; bins become twice as wide when the stream has filled them
+
+
+class Record(Part):
+    """Every row was classified before it was learned: counts by class, accuracy over the stream, decision values.
+
+    The sample of decision values prefers newer rows, as the machines were better then; a new class starts it anew.
+    """
+
+    def __init__(self) -> None:
+        self.confusion = np.zeros((0, 0), np.int64)
+        self.wrong = np.zeros(BINS, np.int64)
+        self.bin_width = 1
+        self.seen = 0
+        self.start_sample(0)
+
+    def start_sample(self, n_columns: int) -> None:
+        self.decisions = np.zeros((SAMPLE, n_columns))
+        self.codes = np.zeros(SAMPLE, np.int64)
+        self.sampled = self.in_use = 0
+
+    def add_class(self, n_columns: int) -> None:
+        self.confusion = np.pad(self.confusion, (0, 1))
+        self.start_sample(n_columns)
+
+    def add(self, decisions: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> None:
+        """Decision values of rows from before they were learned."""
+        self._widen(self.seen + len(codes))
+        self.in_use = note(
+            decisions,
+            codes,
+            self.confusion,
+            self.wrong,
+            self.bin_width,
+            self.seen,
+            self.sampled,
+            rng.random((len(codes), 2)),
+            self.decisions,
+            self.codes,
+        )
+        self.seen += len(codes)
+        self.sampled += len(codes)
+
+    def _widen(self, rows: int) -> None:
+        while rows > BINS * self.bin_width:
+            pairs = self.wrong.reshape(-1, 2).sum(axis=1)
+            self.wrong = np.concatenate([pairs, np.zeros_like(pairs)])
+            self.bin_width *= 2
+
+    def curve(self) -> dict[str, np.ndarray]:
+        """Rows seen, and the accuracy since the point before."""
+        n_bins = -(-self.seen // self.bin_width)
+        rows = np.minimum(self.bin_width * np.arange(1, n_bins + 1), self.seen)
+        counts = np.diff(rows, prepend=0)
+        return {"rows": rows, "accuracy": 1.0 - self.wrong[:n_bins] / counts}
+
+    @property
+    def accuracy(self) -> float:
+        """Part of all rows that were classified rightly before they were learned."""
+        return float(np.trace(self.confusion) / max(1, self.confusion.sum()))
+
+    @property
+    def sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Decision values of some rows, and codes of their classes."""
+        return self.decisions[: self.in_use], self.codes[: self.in_use]
+
+    def merge(self, other: "Record", codes: np.ndarray, rng: np.random.Generator) -> None:
+        """Absorb the record of another stream, whose class i is our class codes[i]; its rows count as later ones."""
+        self.confusion[np.ix_(codes, codes)] += other.confusion
+        curve, start = other.curve(), self.seen
+        self._widen(start + other.seen)
+        middles = start + (curve["rows"] + np.append(0, curve["rows"][:-1])) // 2
+        np.add.at(self.wrong, middles // self.bin_width, other.wrong[: len(middles)])
+        self.seen += other.seen
+        if len(codes) == len(self.confusion):
+            self._merge_sample(other, codes, rng)
+
+    def _merge_sample(self, other: "Record", codes: np.ndarray, rng: np.random.Generator) -> None:
+        """Slots change hands so that each side has as many as its part of the rows."""
+        theirs, labels = other.sample
+        if len(codes) == 2:
+            theirs = theirs if codes[1] == 1 else -theirs
+        elif len(codes) > 2:
+            theirs = theirs[:, codes.argsort()]
+        ours, mine = self.sample
+        part = other.sampled / max(1, self.sampled + other.sampled)
+        keep = rng.permutation(len(ours))[: SAMPLE - round(part * min(SAMPLE, len(theirs)))]
+        take = rng.permutation(len(theirs))[: SAMPLE - len(keep)]
+        self.in_use = len(keep) + len(take)
+        self.decisions[: self.in_use] = np.concatenate([ours[keep], theirs[take]])
+        self.codes[: self.in_use] = np.concatenate([mine[keep], codes[labels[take]]])
+        self.sampled += other.sampled
+
+
+def likeliest_sharpness(decisions: np.ndarray, codes: np.ndarray) -> float:
+    """The factor of decision values that makes the classes of a sample most likely (guo2017: temperature scaling)."""
+    if not len(codes):
+        return 1.0
+    scale = 1.0 / max(float(np.abs(decisions).mean()), 1e-300)
+
+    def loss(log_factor: float) -> float:
+        logs = log_probabilities(scale * np.exp(log_factor) * decisions)
+        return -float(logs[np.arange(len(codes)), codes].mean())
+
+    return scale * float(np.exp(minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded").x))
+
+
+def log_probabilities(decisions: np.ndarray) -> np.ndarray:
+    """Of two classes from their one decision value, of several from theirs."""
+    if decisions.ndim == 1:
+        decisions = np.column_stack([np.zeros(len(decisions)), decisions])
+    return log_softmax(decisions, axis=1)

@@ -1,0 +1,652 @@
+"""One-pass support vector machines (rai2009): the maximum margin, by a ball around a stream or by an ellipsoid."""
+
+import copy
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from modicum.base import Learner, Traits, missing_functions
+from modicum.budget import as_budget, format_bytes
+from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.kernels import KERNEL, Kernel, Linear, Normalized, as_kernel, may_fail, takes_objects
+from modicum.kernels.stationary import Stationary
+from modicum.parallel import run_tiles
+from modicum.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
+from modicum.rows import n_rows, take
+from modicum.streams import stream
+from modicum.svm.ball import Ball
+from modicum.svm.balls import Balls
+from modicum.svm.ellipsoid import Diagonal, Full
+from modicum.svm.guarantee import BallGuarantee
+from modicum.svm.inputs import Inputs, Raw
+from modicum.svm.intercept import WithIntercept
+from modicum.svm.kernel_ball import KernelBall
+from modicum.svm.labels import Labels, clean_labels
+from modicum.svm.machine import Machine, Starter
+from modicum.svm.one_vs_rest import OneVsRest
+from modicum.svm.record import Record, likeliest_sharpness, log_probabilities
+from modicum.svm.tournament import Entrant, Tournament
+from modicum.waiting import Waiting
+
+ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
+BALL_COSTS = (0.1, 1.0, 10.0)
+WIDEST_FULL = 64  # columns up to which a whole covariance matrix costs little
+TILE_NUMBERS = 2**16  # of prepared rows at a time: they stay in the cache for all machines
+OTHER_TILE = 512  # rows at a time, if they are sparse or objects
+PREDICT_TILE = 2048
+GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # what `suggest_C` tries
+RARE = 0.05  # a class with a smaller part of the rows is worth a warning
+
+
+class StreamSVC(ClassifierMixin, Learner):
+    """A maximum-margin classifier from a single pass, in memory that does not grow.
+
+    Two kinds of machines look for weights w of the least |w|^2 + C sum_n xi_n^2, where xi_n is what row n is short of
+    the margin, y_n w.x_n >= 1 - xi_n:
+
+    - an ellipsoid, the default: mean and covariance of w are updated by every row that is short of the margin. It is
+      accurate and fast, and has no guarantee.
+    - a ball (`ellipsoid=None`): with a coordinate of its own for each row's slack, the smallest ball around all rows
+      y_n x_n has the solution as its center. A ball that follows the stream approximates it, is a certificate for the
+      margin, and works with any kernel.
+
+    Rows are prepared inside the pass: centered, columns scaled, each row of unit length, as balls require. What works
+    best for a stream is decided inside the pass as well: all candidates for C, `center` and `scale` learn the same
+    rows, every row is classified before it is learned, and half of the candidates leave each time the number of rows
+    has doubled, from 1,024 rows on. More than two classes are learned one against the rest. A class that comes late
+    begins as if it had been announced: a machine that has seen all rows on its negative side stands by for it.
+
+    Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
+    the bit however the stream is cut into chunks.
+    Cost: O(d) or O(non-zeros) time per row, class and candidate, O(d^2) with a full ellipsoid; one vector per class
+    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `start` rows for balls, and 1,000
+    decision values per class. With a kernel: O(m d) time per row and class, and m core vectors.
+
+    Parameters
+    ----------
+    C : float, "auto" or list of floats, default="auto"
+        The price of slack. "auto" chooses among 1, 10, 100 (balls: 0.1, 1, 10); a list is chosen from.
+    ellipsoid : "auto", "diagonal", "full" or None, default="auto"
+        Shape of the covariance. "auto" is full up to 63 columns. None, or a kernel or `n_balls`, makes it a ball.
+    lookahead : int, default=10
+        For a ball: rows outside that wait until they are enclosed together, the paper's L. 1 is its Algorithm 1.
+    n_balls : int, default=1
+        More than one: so many balls, without lookahead, whose common ball is the answer (section 4.3 of the paper).
+    start : int, default=512
+        Balls begin as the smallest one around this many rows (a power of two, or the next one below), which also give
+        the mean to center by and the width of a kernel. 1 is the paper's algorithm.
+    kernel : str, Kernel or callable, default="linear"
+        With any other than "linear", the machine is a ball in the kernel's space.
+    budget : int, str or None, default=None
+        With a kernel, core vectors to keep in all, or a size such as "4 MiB" for all that is held; those go that
+        matter least. None: as many as the geometry asks for. Linear machines have a fixed size, which must fit.
+    fit_intercept : bool, default=True
+        Whether the decision has a constant term.
+    center : "auto", True or False, default="auto"
+        Whether to subtract the mean of the rows so far. "auto": ellipsoids do, balls try both. Not for sparse rows.
+    scale : "auto", True or False, default="auto"
+        Whether to divide columns by their deviation so far. "auto": ellipsoids try both, balls do not. It includes
+        centering, and is not for sparse rows.
+    normalize : bool, default=True
+        Whether to scale rows to unit length. Without, the ball is not the margin.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C by class. "balanced": all classes count alike, by their numbers of rows so far.
+    random_state : int, Generator or None, default=None
+        For the sample of decision values that probabilities come from.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels, sorted.
+    coef_ : ndarray of shape (1 or n_classes, d)
+        Weights of prepared rows; not with a kernel.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    radius_ : ndarray
+        Of each machine's ball; empty for ellipsoids.
+    n_core_ : int
+        Rows that changed the machines.
+    accuracy_ : float
+        Part of all rows that were classified rightly before they were learned.
+    confusion_ : ndarray of shape (n_classes, n_classes)
+        The same as counts, by true class and by class chosen.
+    history_ : dict of arrays
+        The same over the stream: rows seen, and the accuracy since the point before.
+    candidates_ : list of dicts
+        Settings that are still in the tournament with their mistakes, the one in use first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import StreamSVC
+    >>> X = np.random.default_rng(0).normal(size=(5000, 10))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0.5, "yes", "no")
+    >>> model = StreamSVC(random_state=0).fit(X, y)
+    >>> model.predict(X[:3]).tolist() == y[:3].tolist(), bool(model.score(X, y) > 0.97)
+    (True, True)
+
+    References
+    ----------
+    rai2009, Algorithms 1 and 2, sections 4.2, 4.3, 6.2. crammer2009 for ellipsoids, guo2017 for probabilities.
+    Departures: the slack of a row is 1 / C where the paper prints 1; balls begin with the exact ball of the first rows
+    (`start`); the intercept, the tournament, late classes and `merge` are ours.
+    """
+
+    traits = Traits(chunk_exact=True, merge="approximate", weights=True, sparse=True, objects=True)
+    _constraints = {
+        "C": [POSITIVE, OneOf("auto"), Where(lambda value: _is_grid(value), "a list of such numbers to choose from")],
+        "ellipsoid": [NULL, OneOf("auto", "diagonal", "full")],
+        "lookahead": [Int(1)],
+        "n_balls": [Int(1)],
+        "start": [Int(1)],
+        "kernel": [KERNEL],
+        "budget": [NULL, BUDGET],
+        "fit_intercept": [TRUTH],
+        "center": [OneOf("auto"), TRUTH],
+        "scale": [OneOf("auto"), TRUTH],
+        "normalize": [TRUTH],
+        "class_weight": [NULL, OneOf("balanced"), Where(lambda value: isinstance(value, dict), "a dict of weights")],
+        "random_state": [RANDOM_STATE],
+    }
+    _eliminate = True  # whether candidates leave the tournament
+    _announced: np.ndarray | None = None
+    _labels: Labels
+    _tournament: Tournament
+    _record: Record
+    _first: Waiting | None
+
+    def __init__(
+        self,
+        C: float | str | Iterable[float] = "auto",
+        *,
+        ellipsoid: str | None = "auto",
+        lookahead: int = 10,
+        n_balls: int = 1,
+        start: int = 512,
+        kernel: Any = "linear",
+        budget: int | str | None = None,
+        fit_intercept: bool = True,
+        center: bool | str = "auto",
+        scale: bool | str = "auto",
+        normalize: bool = True,
+        class_weight: str | dict[Any, float] | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.ellipsoid = ellipsoid
+        self.lookahead = lookahead
+        self.n_balls = n_balls
+        self.start = start
+        self.kernel = kernel
+        self.budget = budget
+        self.fit_intercept = fit_intercept
+        self.center = center
+        self.scale = scale
+        self.normalize = normalize
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, row_ids: Any = None, *, classes: Any = None
+    ) -> Self:
+        """Learn one chunk.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or dataframe (with a kernel of your own, a list of objects), one row each
+        y : labels: numbers, truth values or strings
+        sample_weight : non-negative weights of rows, relative to the mean of all weights so far
+        row_ids : ints that name the rows; not used here
+        classes : all labels that will come, with the first chunk. There is no need to know them: a class that comes
+            late is learned as if it had been announced. To announce them saves the machine that stands by for it.
+        """
+        if classes is not None and not self._is_fitted():
+            self._announced = clean_labels(np.unique(classes), type(self).__name__)
+        return super().partial_fit(X, y, sample_weight, row_ids)
+
+    def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if not hasattr(self, "_tournament"):
+            self._begin(X)
+        self._follow(X, y, self._relative(weight, len(y)))
+        self._keep_within_budget()
+
+    def _begin(self, X: Any) -> None:
+        self._labels, self._record = Labels(), Record()
+        self._total_weight, self._n_weights = 0.0, 0
+        self._tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
+        self._tournament = self._field(X)
+        waits = self.start > 1 and not self._is_ellipsoid()
+        self._first = Waiting(X, np.empty(0, np.int64), self.start) if waits else None
+        if self._announced is not None:
+            for label in self._announced:
+                self._add_class(label)
+            for entrant in self._tournament.entrants:
+                entrant.machines.close()
+
+    def _follow(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
+        """Learn rows in their order. What is learned at once ends before a new class, and at a ranking of entrants."""
+        start = 0
+        while start < len(y):
+            codes = self._labels.codes(y[start : start + min(self._tile, self._tournament.rows_to_go)])
+            if codes[0] < 0:
+                self._add_class(y[start])
+                continue
+            new = np.flatnonzero(codes < 0)
+            stop = start + (int(new[0]) if len(new) else len(codes))
+            self._follow_tile(take(X, slice(start, stop)), codes[: stop - start], weight[start:stop])
+            start = stop
+
+    def _follow_tile(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        if self._first is not None:
+            self._first.append(X, codes, weight, np.zeros(len(codes), np.int64))
+        if self.class_weight is not None:
+            before = self._record.confusion.sum(axis=1)
+            counts = before + np.cumsum(codes[:, None] == np.arange(len(before)), axis=0)
+            weight = weight * self._class_weights(codes, counts)
+        decisions = self._tournament.learn(X, codes, weight)
+        self._record.add(decisions, codes, self._rng)
+        if self._first is not None and self._tournament.has_just_ranked:
+            self._begin_anew(self._first)
+
+    def _begin_anew(self, first: Waiting) -> None:
+        """Balls should not have to live with how a stream began: as the first rows double, all are learned at once."""
+        codes, weight = first.targets, first.weights
+        assert codes is not None
+        if self.class_weight is not None:
+            weight = weight * self._class_weights(codes, self._record.confusion.sum(axis=1)[None])
+        self._tournament.begin_anew(first.rows.values, codes, weight)
+        if 2 * len(codes) > self.start:
+            self._first = None
+
+    def _add_class(self, label: Any) -> None:
+        self._labels.add(label)
+        for entrant in self._tournament.entrants:
+            entrant.machines.add_class()
+        self._record.add_class(len(self._tournament.leader.machines.machines))
+
+    def _relative(self, weight: np.ndarray | None, count: int) -> np.ndarray:
+        """Weights over the mean of all weights so far: C then means the same whatever their unit."""
+        weight = np.ones(count) if weight is None else weight
+        sums = np.cumsum(np.append(self._total_weight, weight))[1:]  # one by one, so that chunks make no difference
+        counts = np.arange(self._n_weights + 1, self._n_weights + count + 1)
+        self._total_weight, self._n_weights = float(sums[-1]), int(counts[-1])
+        return weight * counts / sums
+
+    def _class_weights(self, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Weights of rows by their class; balanced, all classes together weigh the same by these counts."""
+        if isinstance(self.class_weight, dict):
+            return np.array([self.class_weight.get(label, 1.0) for label in self._labels.values.tolist()])[codes]
+        own = np.broadcast_to(counts, (len(codes), counts.shape[1]))[np.arange(len(codes)), codes]
+        return counts.sum(axis=1) / (np.count_nonzero(counts, axis=1) * own)
+
+    def _end_of_stream(self) -> None:
+        counts = self._record.confusion.sum(axis=1)
+        parts = counts[counts > 0] / counts.sum()
+        if self.class_weight is None and len(parts) > 1 and parts.min() < RARE:
+            rarest = self._labels.values[np.where(counts > 0, counts, np.inf).argmin()]
+            warnings.warn(
+                f"StreamSVC: only {parts.min():.1%} of the rows are of class {str(rarest)!r}. Never to choose it may "
+                'be how the fewest mistakes are made; class_weight="balanced" counts classes alike.',
+                stacklevel=3,
+            )
+
+    # ---- candidates ------------------------------------------------------------------------------
+
+    def _field(self, X: Any) -> Tournament:
+        """An entrant for each combination that the parameters leave open."""
+        inputs, machine = self._preparations(X), self._machine(X)
+        entrants = [Entrant(i, C, OneVsRest(machine.copied())) for i in range(len(inputs)) for C in self._costs()]
+        return Tournament(inputs, entrants, eliminate=self._eliminate)
+
+    def _costs(self) -> list[float]:
+        if isinstance(self.C, str):
+            return list(ELLIPSOID_COSTS if self._is_ellipsoid() else BALL_COSTS)
+        return np.atleast_1d(np.asarray(self.C, np.float64)).tolist()
+
+    def _preparations(self, X: Any) -> list[Raw]:
+        if not self._is_linear():
+            return [Raw()]
+        constant = float(self.fit_intercept and self._is_ellipsoid())
+        return [
+            Inputs(X.shape[1], center=center, scale=scale, normalize=self.normalize, constant=constant)
+            for center, scale in self._steps()
+        ]
+
+    def _steps(self) -> list[tuple[bool, bool]]:
+        """Whether to center rows and whether to scale columns: what to try."""
+        if self.scale is True and self.center is False:
+            raise ValueError("StreamSVC: scale=True needs center=True: deviations are those from the mean.")
+        if self._kind == "sparse":
+            if self.center is True or self.scale is True:
+                raise DataError(
+                    "StreamSVC: sparse rows can't be centered, as no zero would be left. "
+                    'Leave center and scale at "auto", or make the rows dense.'
+                )
+            return [(False, False)]
+        centers = [self.center] if self.center != "auto" else [True] if self._is_ellipsoid() else [False, True]
+        scales = [self.scale] if self.scale != "auto" else [False, True] if self._is_ellipsoid() else [False]
+        return [(bool(center), bool(scale)) for center, scale in product(centers, scales) if center or not scale]
+
+    def _machine(self, X: Any) -> Machine:
+        if self._is_ellipsoid():
+            width = X.shape[1] + self.fit_intercept
+            is_full = width <= WIDEST_FULL if self.ellipsoid == "auto" else self.ellipsoid == "full"
+            return Full(width) if is_full else Diagonal(width)
+        ball: Starter
+        if not self._is_linear():
+            ball = KernelBall(self._given_kernel(), self.lookahead)
+            ball.fit_kernel(X)
+        elif self.n_balls == 1:
+            ball = Ball(X.shape[1], self.lookahead)
+        else:
+            ball = Balls(X.shape[1], self.n_balls)
+        return WithIntercept(ball) if self.fit_intercept else ball
+
+    def _given_kernel(self) -> Kernel:
+        kernel = as_kernel(self.kernel, objects=self._kind == "objects")
+        if self._kind == "sparse" and not kernel.takes_sparse:
+            raise DataError(f"StreamSVC: the kernel {kernel!r} takes no sparse rows. Make them dense.")
+        return Normalized(kernel) if self.normalize and not isinstance(kernel, Stationary) else kernel
+
+    def _is_linear(self) -> bool:
+        return isinstance(self.kernel, Linear) or (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    def _is_ellipsoid(self) -> bool:
+        return self.ellipsoid is not None and self._is_linear() and self.n_balls == 1
+
+    # ---- budget ----------------------------------------------------------------------------------
+
+    def _keep_within_budget(self) -> None:
+        """Core vectors beyond the budget go. Linear machines have a fixed size: it fits or does not."""
+        if self.budget is None:
+            return
+        budget = as_budget(self.budget)
+        if not self._is_linear():
+            balls = self._kernel_balls()
+            if budget.items is not None:
+                self._limit_core(max(1, budget.items // len(balls)))
+            else:
+                self._hold_budget(max(len(ball.alpha) for ball in balls), 1, self._limit_core)
+        elif budget.nbytes is not None and self.nbytes_ > budget.nbytes:
+            raise BudgetError(
+                f"StreamSVC: {len(self._labels)} classes and {self.n_features_in_} columns need a budget of at least "
+                f'{format_bytes(self.nbytes_)}; got {budget}. A given C or ellipsoid="diagonal" need less.'
+            )
+
+    def _limit_core(self, limit: int) -> None:
+        for ball in self._kernel_balls():
+            ball.limit = limit
+            ball.shrink(limit)
+
+    def _kernel_balls(self) -> list[KernelBall]:
+        balls = [machine.ball if isinstance(machine, WithIntercept) else machine for machine in self._all_machines()]
+        return [ball for ball in balls if isinstance(ball, KernelBall)]
+
+    def _all_machines(self) -> list[Machine]:
+        return [machine for entrant in self._tournament.entrants for machine in entrant.machines.all()]
+
+    def _n_retained(self) -> int:
+        waiting = 0 if self._first is None else len(self._first.ids)
+        return waiting + sum(machine.n_kept for machine in self._all_machines())
+
+    # ---- merging ---------------------------------------------------------------------------------
+
+    def _merge(self, other: Self) -> None:
+        if repr(self._announced) != repr(other._announced):
+            raise StateError("StreamSVC.merge: the two sides were announced different classes.")
+        if other._first is not None:  # all its rows are at hand
+            self._learn_rows_of(other._first, other._labels)
+        elif self._first is not None:
+            mine, labels = self._first, self._labels
+            self._adopt(other)
+            self._learn_rows_of(mine, labels)
+        else:
+            self._merge_machines(other)
+        self._total_weight += other._total_weight
+        self._n_weights += other._n_weights
+        self._keep_within_budget()
+
+    def _learn_rows_of(self, first: Waiting, labels: Labels) -> None:
+        self._follow(first.rows.values, labels.values[first.targets], first.weights)
+
+    def _adopt(self, other: Self) -> None:
+        for name in ("_labels", "_tournament", "_record", "_first"):
+            setattr(self, name, copy.deepcopy(getattr(other, name)))
+
+    def _merge_machines(self, other: Self) -> None:
+        self._add_classes(other._labels)
+        codes = self._labels.codes(other._labels.values)
+        if self._tournament.merge(other._tournament, codes):
+            self._record.merge(other._record, codes, self._rng)
+            return
+        warnings.warn(
+            "StreamSVC.merge: the two sides have settled on different preparations of rows, so their machines can't be "
+            "merged: that of the longer stream stays. Give center and scale to all sides to avoid this.",
+            stacklevel=4,
+        )
+        if other._tournament.rows > self._tournament.rows:
+            labels = self._labels
+            self._adopt(other)
+            self._add_classes(labels)
+
+    def _add_classes(self, labels: Labels) -> None:
+        for label, code in zip(labels.values, self._labels.codes(labels.values), strict=True):
+            if code < 0:
+                self._add_class(label)
+
+    # ---- what was learned ------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> np.ndarray:
+        self._check_fitted()
+        return self._labels.sorted
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self._coefficients()[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        coefficients = self._coefficients()
+        return coefficients[:, -1] if self.fit_intercept else np.zeros(len(coefficients))
+
+    def _coefficients(self) -> np.ndarray:
+        """Weights of columns, then of the constant if there is one; a row per class, or a single one for two."""
+        self._check_fitted()
+        if not self._is_linear():
+            raise AttributeError("with a kernel there are no weights of columns.")
+        columns = np.column_stack([machine.coef for machine in self._asked()])
+        return np.atleast_2d(self._in_order(columns).T)
+
+    def _asked(self) -> list[Machine]:
+        """Machines that answer, in the order of their codes; with a single class, the one that stands by."""
+        machines = self._tournament.leader.machines
+        return machines.machines or machines.all()
+
+    @property
+    def candidates_(self) -> list[dict[str, Any]]:
+        """Settings still in the tournament, the best one first."""
+        self._check_fitted()
+        return [
+            {"C": entrant.C, **self._tournament.inputs[entrant.inputs].settings, "mistakes": entrant.mistakes}
+            for entrant in self._tournament.entrants
+        ]
+
+    @property
+    def radius_(self) -> np.ndarray:
+        self._check_fitted()
+        return np.array([machine.radius for machine in self._asked() if isinstance(machine, Starter)])
+
+    @property
+    def n_core_(self) -> int:
+        self._check_fitted()
+        return sum(machine.n_core for machine in self._asked())
+
+    @property
+    def accuracy_(self) -> float:
+        self._check_fitted()
+        return self._record.accuracy
+
+    @property
+    def history_(self) -> dict[str, np.ndarray]:
+        self._check_fitted()
+        return self._record.curve()
+
+    @property
+    def confusion_(self) -> np.ndarray:
+        self._check_fitted()
+        order = self._labels.order
+        return self._record.confusion[np.ix_(order, order)]
+
+    def guarantee(self) -> BallGuarantee:
+        """Bounds on the radius of the smallest ball around all rows, and on the margin; with `ellipsoid=None`."""
+        self._check_fitted()
+        balls = [machine for machine in self._asked() if isinstance(machine, Starter)]
+        if not balls:
+            raise ValueError("StreamSVC: what is proven is about balls. Learn with ellipsoid=None.")
+        radius, least = (np.array([getattr(ball, name) for ball in balls]) for name in ("radius", "least_radius"))
+        square = np.array([ball.square for ball in balls])
+        is_even = self.normalize and self.class_weight is None and self._total_weight == self._n_weights
+        length = 1.0 + 1.0 / self._tournament.leader.C if is_even else np.nan
+        return BallGuarantee(
+            names=self._names_of_machines(),
+            radius=radius,
+            least_radius=least,
+            margin=(square + length - radius**2) / (2.0 * np.sqrt(square)),
+            largest_margin=np.sqrt(np.maximum(length - least**2, 0.0)),
+        )
+
+    def _names_of_machines(self) -> list[str]:
+        labels = [str(label) for label in self._labels.values]
+        if len(labels) > 2:
+            return [f"{label} against the rest" for label in labels]
+        return [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else [f"nothing but {labels[0]}"]
+
+    def prepare(self, X: Any) -> Any:
+        """Rows as the machines see them: `decision_function(X)` is `prepare(X) @ coef_.T + intercept_`."""
+        Z = self._tournament.prepare(self._check_input(X))
+        return Z[:, : self.n_features_in_] if self._is_linear() else Z
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """How far rows are on the side of a class, in margins: shape (n,) for two classes, (n, classes) for more."""
+        X = self._check_input(X)
+        decisions = np.zeros((n_rows(X), max(1, len(self._tournament.leader.machines.machines))))
+
+        def fill(part: slice) -> None:
+            decisions[part] = self._tournament.leader.machines.decide(self._tournament.prepare(take(X, part)))
+
+        if len(self._labels) > 1:
+            run_tiles(fill, len(decisions), PREDICT_TILE)
+        return self._in_order(decisions)
+
+    def _in_order(self, decisions: np.ndarray) -> np.ndarray:
+        """A column per machine as one per class, in the order of `classes_`; a single one for two classes."""
+        order = self._labels.order
+        if len(order) > 2:
+            return decisions[:, order]
+        return decisions[:, 0] if len(order) < 2 or order[1] == 1 else -decisions[:, 0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row."""
+        decisions = self.decision_function(X)
+        chosen = decisions > 0.0 if decisions.ndim == 1 else decisions.argmax(axis=1)
+        return self.classes_[chosen.astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of classes, as sure as the classes of rows that had not been learned yet allow (guo2017)."""
+        decisions = self.decision_function(X)
+        if len(self._labels) == 1:
+            return np.ones((len(decisions), 1))
+        return np.exp(log_probabilities(self._derive(self._sharpness) * decisions))
+
+    def _sharpness(self) -> float:
+        decisions, codes = self._record.sample
+        return likeliest_sharpness(self._in_order(decisions), self._labels.order.argsort()[codes])
+
+    def table(self, X: Any) -> dict[str, np.ndarray]:
+        """The class of each row and its probability."""
+        probability = self.predict_proba(X)
+        return {"prediction": self.classes_[probability.argmax(axis=1)], "probability": probability.max(axis=1)}
+
+    # ---- checks ----------------------------------------------------------------------------------
+
+    def _check_target(self, y: Any, count: int) -> np.ndarray:
+        name = type(self).__name__
+        if y is None:
+            raise DataError(f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`.")
+        y = clean_labels(y, name)
+        super()._check_target(y, count)
+        if self._is_fitted():
+            self._labels.check(y)
+        if self._announced is not None and not np.isin(y, self._announced).all():
+            stranger = y[~np.isin(y, self._announced)][0]
+            raise DataError(f"{name}: the label {stranger!r} is not among the classes that were announced.")
+        return y
+
+    def _takes_objects(self, X: Any) -> bool:
+        return not self._is_linear() and takes_objects(self.kernel, X)
+
+    def _may_fail_midway(self) -> bool:
+        return self.budget is not None or (not self._is_linear() and may_fail(self.kernel))
+
+    def _restored(self) -> None:
+        if self._is_fitted() and not self._is_linear():
+            for ball in self._kernel_balls():
+                if missing_functions(ball.kernel):  # a file can't hold a function
+                    ball.given = ball.kernel = self._given_kernel()
+
+    def _uses_blas(self) -> bool:
+        return not self._is_linear()
+
+
+def _is_grid(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(map(POSITIVE.accepts, value))
+
+
+class _Marathon(StreamSVC):
+    """All candidates run to the end."""
+
+    _eliminate = False
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """The C that made the fewest mistakes, and for each the part of rows that it got right before learning them."""
+
+    C: float
+    accuracy: dict[float, float]
+
+    def __str__(self) -> str:
+        lines = [f"C = {C:g}: {part:.4f}{'  <- best' if C == self.C else ''}" for C, part in self.accuracy.items()]
+        return "\n".join(lines)
+
+
+def suggest_C(source: Any, grid: Sequence[float] = GRID, *, target: Any = None, **params: Any) -> Suggestion:
+    """Find a good C in one pass: all candidates learn every row once, each row is classified before it is learned.
+
+    Parameters
+    ----------
+    source : Stream, or anything that `modicum.stream` reads
+    grid : positive numbers to try
+    target : labels, or the name of their column, as in `modicum.stream`
+    params : other parameters of `StreamSVC`; with `center` or `scale` at "auto", the best of them counts for each C
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
+    >>> found = suggest_C(X, [0.01, 1.0, 100.0], target=X[:, 0] + X[:, 1] > 0)
+    >>> len(found.accuracy), found.accuracy[found.C] > 0.95
+    (3, True)
+    """
+    model = _Marathon(tuple(grid), **params).learn(stream(source, target=target))
+    entrants = model._tournament.entrants
+    best = min(entrants, key=lambda entrant: entrant.score)
+    fewest = {C: min(entrant.mistakes for entrant in entrants if entrant.C == C) for C in sorted(grid)}
+    return Suggestion(best.C, {C: 1.0 - mistakes / model._n_weights for C, mistakes in fewest.items()})

@@ -1,0 +1,114 @@
+"""Which C, and which preparation of rows? All candidates learn the same rows once, and the worse ones leave.
+
+A stream can't be cross-validated. Instead every row is classified before it is learned (dawid1984), and each time the
+number of rows has doubled the entrants are ranked by the mistakes they made.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from modicum._jit.classify import count_mistakes
+from modicum.state import Part
+from modicum.svm.inputs import Raw
+from modicum.svm.one_vs_rest import OneVsRest
+
+FIRST_CUT = 1024  # rows from which half of the entrants leave at every ranking: a row soon costs what it costs one
+
+
+class Entrant(Part):
+    """A C and machines that learn with it; `inputs` is the number of the preparation of their rows."""
+
+    def __init__(self, inputs: int, C: float, machines: OneVsRest):
+        self.inputs = inputs
+        self.C = C
+        self.machines = machines
+        self.totals = np.zeros(2)  # of mistakes and of losses
+
+    def learn(self, Z: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        decisions = self.machines.learn(Z, codes, self.C * weight)
+        count_mistakes(decisions, codes, weight, self.totals)
+        return decisions
+
+    @property
+    def mistakes(self) -> float:
+        """Weight of the rows that it put in a wrong class before it learned them."""
+        return float(self.totals[0])
+
+    @property
+    def score(self) -> tuple[float, ...]:
+        """Less is better; losses decide where mistakes are equal."""
+        return tuple(self.totals)
+
+
+class Tournament(Part):
+    """Entrants in the order of the last ranking: the first one is asked."""
+
+    def __init__(self, inputs: list[Raw], entrants: list[Entrant], *, eliminate: bool):
+        self.inputs = inputs
+        self.entrants = entrants
+        self.eliminate = eliminate
+        self.rows = 0
+        self.next_ranking = 2
+
+    @property
+    def leader(self) -> Entrant:
+        return self.entrants[0]
+
+    @property
+    def rows_to_go(self) -> int:
+        """Rows until the next ranking: what is learned at once must not go past it."""
+        return self.next_ranking - self.rows
+
+    @property
+    def has_just_ranked(self) -> bool:
+        return 2 * self.rows == self.next_ranking
+
+    def prepare(self, X: Any) -> Any:
+        """Rows as the leader wants them."""
+        return self.inputs[self.leader.inputs].apply(X)
+
+    def learn(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Learn rows; returns the leader's decision values from before."""
+        prepared = {i: self.inputs[i].follow(X, weight) for i in {entrant.inputs for entrant in self.entrants}}
+        decisions, *_ = [entrant.learn(prepared[entrant.inputs], codes, weight) for entrant in self.entrants]
+        self.rows += len(codes)
+        if self.rows == self.next_ranking:
+            self._rank()
+        return decisions
+
+    def _rank(self) -> None:
+        self.entrants.sort(key=lambda entrant: entrant.score)
+        if self.eliminate and self.rows >= FIRST_CUT:
+            self.entrants = self.entrants[: -(-len(self.entrants) // 2)]
+        self.next_ranking *= 2
+
+    def begin_anew(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Let all entrants forget, and begin with these rows all at once. Their mistakes are not forgotten."""
+        prepared = [inputs.begin(X, weight) for inputs in self.inputs]
+        for entrant in self.entrants:
+            entrant.machines.begin(prepared[entrant.inputs], codes, entrant.C * weight)
+
+    def merge(self, other: "Tournament", codes: np.ndarray) -> bool:
+        """Absorb another tournament, whose class i is our class codes[i].
+
+        Machines can be merged that learned from rows of the same preparation. Of those, entrants with the same C on
+        both sides stay, or else the best of each side becomes one. Returns False if no preparation is left on both
+        sides; then nothing has changed.
+        """
+        pairs = self._pairs(other)
+        for ours, theirs in pairs:
+            ours.machines.merge(theirs.machines, codes)
+            ours.totals += theirs.totals
+        if pairs:
+            self.entrants = sorted((ours for ours, _ in pairs), key=lambda entrant: entrant.score)
+            self.rows += other.rows
+            for mine, its in zip(self.inputs, other.inputs, strict=True):
+                mine.merge(its)
+            while self.next_ranking <= self.rows:
+                self.next_ranking *= 2
+        return bool(pairs)
+
+    def _pairs(self, other: "Tournament") -> list[tuple[Entrant, Entrant]]:
+        same = [(a, b) for a in self.entrants for b in other.entrants if a.inputs == b.inputs]
+        return [(a, b) for a, b in same if a.C == b.C] or same[:1]

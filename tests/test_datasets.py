@@ -1,0 +1,60 @@
+"""Generators follow the laws they promise; loaders give the rows they promise where the files are at hand."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from modicum import datasets
+from modicum.exceptions import DataError
+
+DATA = Path(os.environ.get("MODICUM_DATA", ""))
+SHAPES = {
+    "ijcnn1": [(49990, 22), (49990,), (91701, 22), (91701,)],
+    "kin40k": [(10000, 8), (10000,), (30000, 8), (30000,)],
+    "mnist": [(60000, 784), (60000,), (10000, 784), (10000,)],
+}
+
+
+@pytest.mark.parametrize("make", [datasets.waveform, partial(datasets.two_gaussians, n_columns=3)])
+def test_same_seed_same_rows(make):
+    for first, second in zip(make(50, random_state=3), make(50, random_state=3), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_waves_peak_where_breiman_puts_them():
+    X, y = datasets.waveform(30_000, random_state=1)
+    for label, peaks in enumerate([(7, 15), (7, 11), (11, 15)]):
+        waves = [[max(6 - abs(i - peak), 0) for i in range(1, 22)] for peak in peaks]
+        rows = X[y == label]
+        # shares are uniform, so the mean is half way; deviations of a mean of 10,000 rows are below 0.021
+        np.testing.assert_allclose(rows.mean(axis=0), np.mean(waves, axis=0), atol=0.12)
+        np.testing.assert_allclose(rows[:, [0, 20]].std(axis=0), 1, atol=0.05)  # noise alone
+    assert np.bincount(y).min() > 9500
+
+
+@pytest.mark.parametrize("separability", [0.6, 0.85, 0.99])
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+def test_gaussians_are_as_separable_as_asked(n_columns, separability):
+    X, y = datasets.two_gaussians(20_000, n_columns, separability=separability, random_state=2)
+    found = LinearDiscriminantAnalysis().fit(X[:10_000], y[:10_000]).score(X[10_000:], y[10_000:])
+    assert found == pytest.approx(separability, abs=0.025)  # five deviations of a share of 10,000 rows
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_loaders(name):
+    if not (DATA / f"{name}.npz").is_file():
+        pytest.skip("MODICUM_DATA names no folder with this file")
+    assert [part.shape for part in getattr(datasets, name)()] == SHAPES[name]
+
+
+def test_another_file_of_that_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("MODICUM_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="MODICUM_DATA"):
+        datasets.ijcnn1()
+    np.savez(tmp_path / "ijcnn1.npz", x_train=np.ones((2, 22)))
+    with pytest.raises(DataError, match="sha256"):
+        datasets.ijcnn1()
