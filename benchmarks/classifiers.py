@@ -1,8 +1,8 @@
 """Tasks of rai2009, and linear learners of one pass to measure StreamSVC beside.
 
-Parameters are chosen once, on a fifth of the training rows held back, and are then the same for all orderings. So is the
-preparation of rows for peers, with the mean and spread of all training rows known beforehand; StreamSVC prepares its
-rows itself, as they come.
+Parameters are chosen once, on a fifth of the training rows held back, and are then the same for all orderings. So is
+the preparation of rows for peers, with the mean and spread of all training rows known beforehand; StreamSVC prepares
+its rows itself, as they come.
 """
 
 import itertools

@@ -50,6 +50,7 @@ class Learner(BaseEstimator):
     traits: ClassVar[Traits] = Traits()
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {}
     _registry: ClassVar[dict[str, type["Learner"]]] = {}
+    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived")  # attributes that are not state
     _rng: np.random.Generator
     _dtype: str
     _source: weakref.ref[Any] | None
@@ -182,7 +183,7 @@ class Learner(BaseEstimator):
         """What is worth doing once all rows have been seen."""
 
     def _forget(self) -> None:
-        for name in [*self._state(), "_source", "_derived"]:
+        for name in [*self._state(), *self._unsaved]:
             self.__dict__.pop(name, None)
 
     # ---- asking ----------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ class Learner(BaseEstimator):
         return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._state()}
 
     def _state(self) -> dict[str, Any]:
-        skip = {*self.get_params(deep=False), "_source", "_derived"}
+        skip = {*self.get_params(deep=False), *self._unsaved}
         return {name: value for name, value in vars(self).items() if name not in skip and not _FOREIGN.match(name)}
 
     def _restored(self) -> None:

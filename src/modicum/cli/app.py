@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import modicum
-from modicum.cli import demo, fit, merge, papers, predict, select, show
+from modicum.cli import demo, fit, merge, papers, predict, select, show, suggest
 
 app = typer.Typer(
     name="modicum",
@@ -27,6 +27,7 @@ def options(version: Annotated[bool, typer.Option("--version", help="Print the v
 app.command("select")(select.command)
 app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.command)
+app.command("suggest-c")(suggest.command)
 app.command("merge")(merge.command)
 app.command("show")(show.command)
 app.command("papers")(papers.command)

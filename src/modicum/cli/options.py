@@ -65,11 +65,17 @@ def constructor_options(cls: type[Learner]) -> list[inspect.Parameter]:
 
 def option(name: str, text: str, default: str | None, *, short: bool) -> inspect.Parameter:
     """An option that takes a text."""
-    flags = [f"--{name.replace('_', '-')}", *(["-k"] if short else [])]
+    flags = [*flags_of(name), *(["-k"] if short else [])]
     made = typer.Option(*flags, help=text, show_default=True, metavar="VALUE")
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[str | None, made]
     )
+
+
+def flags_of(name: str) -> list[str]:
+    """--n-balls for n_balls; a name with capitals may be typed without them."""
+    flag = f"--{name.replace('_', '-')}"
+    return list(dict.fromkeys([flag.lower(), flag]))
 
 
 def how_many(cls: type[Any]) -> str:

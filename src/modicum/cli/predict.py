@@ -1,13 +1,15 @@
 """`modicum predict STATE SOURCE`: ask a saved learner about every row of a source."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from sklearn.base import is_classifier
 
 from modicum.base import load
 from modicum.cli import options as o
 from modicum.cli.output import writer
 from modicum.cli.progress import Progress, say
+from modicum.exceptions import DataError
 from modicum.streams import stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
@@ -26,9 +28,10 @@ def command(
 
     For exemplars: the cluster, the position of the exemplar that represents the row, and its dissimilarity. For
     selectors: the most similar prototype, its position and the similarity. For regressors: the prediction, and its
-    standard deviation if it is known.
+    standard deviation if it is known. For classifiers: the class and its probability.
     """
     learner = load(state)
+    _check_array(output, learner)
     rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)
     with writer(output, csv=csv, table=table) as write, Progress(rows) as progress:
         for chunk in rows:
@@ -36,3 +39,12 @@ def command(
             progress.show(learner, rows.position)
     if output:
         say(f"{rows.position:,} rows predicted; see {output}")
+
+
+def _check_array(output: o.Path | None, learner: Any) -> None:
+    """An array holds numbers: the names of classes would be left out."""
+    if output is not None and output.suffix == ".npy" and is_classifier(learner):
+        if learner.classes_.dtype.kind not in "biuf":
+            raise DataError(
+                f"can't write {output}: classes have names, and an array holds numbers. Use .csv or .parquet."
+            )

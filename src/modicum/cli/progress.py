@@ -4,6 +4,8 @@ import sys
 from types import TracebackType
 from typing import Any, Self
 
+from sklearn.base import is_classifier
+
 from modicum.base import Learner
 from modicum.budget import format_bytes
 from modicum.streams import Stream
@@ -15,7 +17,7 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """Rows, rows per second, utility and memory held."""
+    """Rows, rows per second, how good it is so far, and memory held."""
 
     def __init__(self, rows: Stream):
         self._rows = rows
@@ -38,7 +40,7 @@ class Progress:
             return
         task = self._bar.tasks[self._task]
         facts = [f"{position:,} rows", f"{task.speed or 0:,.0f} rows/s"]
-        facts += [f"{name} {values[-1]:.4g}" for name, values in _latest(learner).items()]
+        facts += [f"{name} {value:.4g}" for name, value in _latest(learner).items()]
         facts.append(f"{format_bytes(learner.nbytes_)} held")
         self._bar.update(self._task, completed=position, description=" · ".join(facts))
 
@@ -49,7 +51,9 @@ class Progress:
             self._bar.stop()
 
 
-def _latest(learner: Learner) -> dict[str, Any]:
-    """Curves worth a look while they are drawn; what was recorded costs nothing, what is computed when asked may."""
+def _latest(learner: Learner) -> dict[str, float]:
+    """Numbers worth a look while they change; what was recorded costs nothing, what is computed when asked may."""
+    if is_classifier(learner):
+        return {"accuracy": learner.accuracy_}
     history = getattr(learner, "history_", {})
-    return {name: history[name] for name in ("utility", "value") if len(history.get(name, ()))}
+    return {name: history[name][-1] for name in ("utility", "value") if len(history.get(name, ()))}

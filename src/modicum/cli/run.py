@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from sklearn.base import is_classifier
 
 from modicum.base import Learner
 from modicum.cli.progress import Progress, say
@@ -47,10 +48,19 @@ def learn(learner: Learner, source: str, *, checkpoint: Path | None, every: str,
             say(f"resuming at row {start:,} from {checkpoint}" if not finished else f"{checkpoint} is finished")
     seed = getattr(learner, "random_state", None)
     rows = stream(source, start=start, random_state=0 if seed is None else seed, **options)
+    check_target(learner, rows, options.get("target"))
     began = time.perf_counter()
     if not finished:
         _learn(learner, rows, place)
     return Run(learner, rows, time.perf_counter() - began)
+
+
+def check_target(learner: Learner, rows: Stream, target: str | None) -> None:
+    """Who learns from targets must be told their column, if the source is a table."""
+    if target is None and rows.table_columns is not None and learner.__sklearn_tags__().target_tags.required:
+        what = "labels" if is_classifier(learner) else "targets"
+        columns = ", ".join(rows.table_columns)
+        raise DataError(f"{type(learner).__name__} needs --target, the column with the {what}. There are: {columns}.")
 
 
 def _learn(learner: Learner, rows: Stream, place: Checkpoint | None) -> None:

@@ -6,12 +6,15 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from sklearn.base import is_classifier
 
 from modicum import state
 from modicum.base import Learner, from_content
 from modicum.budget import format_bytes
 from modicum.cli.predict import StatePath
 
+NEW_LINE = "\n"
+MOST_CLASSES = 12  # names of classes to print
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -27,7 +30,7 @@ def command(
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        print(f"{name:>{width}}  {value}")
+        print(f"{name:>{width}}  {str(value).replace(NEW_LINE, NEW_LINE + ' ' * (width + 2))}")
 
 
 def describe(learner: Learner) -> dict[str, Any]:
@@ -43,8 +46,10 @@ def describe(learner: Learner) -> dict[str, Any]:
     if hasattr(learner, "cluster_sizes_"):
         sizes = np.sort(learner.cluster_sizes_)[::-1]
         facts["clusters"] = f"{len(sizes)}; largest {sizes[0]:,.0f} rows, median {np.median(sizes):,.0f}"
+    if is_classifier(learner):
+        facts |= _classifier(learner)
     history = getattr(learner, "history_", {})
-    for name in ("utility", "value"):
+    for name in ("utility", "value", "accuracy"):
         if len(history.get(name, ())):
             facts[f"{name} so far"] = sparkline(history[name])
     if hasattr(learner, "guarantee"):
@@ -53,13 +58,26 @@ def describe(learner: Learner) -> dict[str, Any]:
     return facts
 
 
+def _classifier(learner: Any) -> dict[str, Any]:
+    """Facts about a classifier that chooses its settings."""
+    shown = ", ".join(str(label) for label in learner.classes_[:MOST_CLASSES])
+    more = ", …" if len(learner.classes_) > MOST_CLASSES else ""
+    used, *others = [", ".join(f"{name}={value}" for name, value in one.items()) for one in learner.candidates_]
+    return {
+        "classes": f"{len(learner.classes_)}: {shown}{more}",
+        "accuracy": f"{learner.accuracy_:.4f} of rows, each classified before it was learned",
+        "in use": used,
+        **({"candidates": NEW_LINE.join(others)} if others else {}),
+    }
+
+
 def sparkline(values: np.ndarray, width: int = 48) -> str:
     """A curve in one line of text.
 
     >>> sparkline(np.arange(4.0), width=4)
     '▁▃▅█'
     """
-    picked = values[np.linspace(0, len(values) - 1, min(width, len(values))).astype(int)]
+    picked = np.array([part.mean() for part in np.array_split(values, min(width, len(values)))])
     low, high = picked.min(), picked.max()
     level = (picked - low) / (high - low) if high > low else np.ones(len(picked))
     return "".join(BARS[int(x * (len(BARS) - 1))] for x in level)

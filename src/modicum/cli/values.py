@@ -1,4 +1,4 @@
-"""Parameters from option texts: `0.5`, `false`, `none`, `64 MiB`, a file of rows, `rbf(0.5)`, `block-greedy(500)`.
+"""Parameters from option texts: `0.5`, `false`, `none`, `64 MiB`, `0.1,1,10`, a file of rows, `rbf(0.5)`.
 
 A kernel, an objective or a learner with parameters of its own is written as a call of its name; kernels add and
 multiply. Nothing is run but the constructors of modicum: arguments are numbers, words, lists and further such calls.
@@ -21,6 +21,7 @@ from modicum.select.objectives import named as objectives
 from modicum.streams import stream
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LITERAL = re.compile(r"[\[{].*[\]}]")
 _CALL = re.compile(r".*[A-Za-z][\w-]*\(.*\)")
 _DASH = re.compile(r"(?<=[A-Za-z])-(?=[A-Za-z])")
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.Mult: operator.mul}
@@ -45,12 +46,25 @@ def parameter(cls: type[Any], name: str, text: str | None) -> Any:
         return None if text is None else _WORDS[text.lower()]
     if _NUMBER.fullmatch(text):
         return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    if (values := _several(text)) is not None and any(constraint.accepts(values) for constraint in constraints):
+        return values
     if ROWS in constraints and Path(text).is_file():
         return np.concatenate([chunk.X for chunk in stream(text)])
     if _CALL.fullmatch(text):
         return called(text)
     known = any(constraint.accepts(text) for constraint in constraints)
     return text if known or text not in makers() else makers()[text]()
+
+
+def _several(text: str) -> Any:
+    """A list or a dict as Python writes it, or numbers with commas between them; None for any other text."""
+    numbers = text.split(",")
+    if len(numbers) > 1 and all(_NUMBER.fullmatch(number.strip()) for number in numbers):
+        return [float(number) for number in numbers]
+    try:
+        return ast.literal_eval(text) if _LITERAL.fullmatch(text) else None
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{text!r} can't be read: {error}") from None
 
 
 def called(text: str) -> Any:

@@ -14,6 +14,8 @@ KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U
 class Labels(Part):
     """The classes seen so far."""
 
+    _by_value: dict[Any, int] | None = None
+
     def __init__(self) -> None:
         self.values = np.empty(0)  # in the order of their codes
         self.order = np.empty(0, np.intp)  # that sorts them
@@ -33,10 +35,24 @@ class Labels(Part):
         at = np.minimum(known.searchsorted(y), len(known) - 1)
         return np.where(known[at] == y, self.order[at], -1)
 
+    def code_of(self, label: Any) -> int | None:
+        """The code of a single label; None if it is new."""
+        if self._by_value is None:
+            self._by_value = {value: code for code, value in enumerate(self.values.tolist())}
+        return self._by_value.get(label)
+
     def add(self, label: Any) -> None:
+        self._by_value = None
         label = np.asarray(label)[None]
         self.values = np.concatenate([self.values, label]) if len(self.values) else label
         self.order = np.argsort(self.values, kind="stable")
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes + self.order.nbytes
+
+    def _fields(self) -> dict[str, Any]:
+        return {"values": self.values, "order": self.order}
 
     def check(self, y: np.ndarray) -> None:
         """Whether labels are of the same kind as those known: 1 and "1" can't be told apart once they are sorted."""

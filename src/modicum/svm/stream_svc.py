@@ -31,6 +31,7 @@ from modicum.svm.machine import Machine, Starter
 from modicum.svm.one_vs_rest import OneVsRest
 from modicum.svm.record import Record, likeliest_sharpness, log_probabilities
 from modicum.svm.tournament import Entrant, Tournament
+from modicum.svm.tray import Tray
 from modicum.waiting import Waiting
 
 ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
@@ -152,8 +153,10 @@ class StreamSVC(ClassifierMixin, Learner):
         "class_weight": [NULL, OneOf("balanced"), Where(lambda value: isinstance(value, dict), "a dict of weights")],
         "random_state": [RANDOM_STATE],
     }
+    _unsaved = (*Learner._unsaved, "_tray")
     _eliminate = True  # whether candidates leave the tournament
     _announced: np.ndarray | None = None
+    _tray: Tray | None = None
     _labels: Labels
     _tournament: Tournament
     _record: Record
@@ -206,6 +209,13 @@ class StreamSVC(ClassifierMixin, Learner):
         classes : all labels that will come, with the first chunk. There is no need to know them: a class that comes
             late is learned as if it had been announced. To announce them saves the machine that stands by for it.
         """
+        if sample_weight is row_ids is None and self._tray is not None and self._tray.takes(X, y, self._labels):
+            self.n_seen_ += 1
+            self._position += 1
+            if self._tray.is_full:
+                self._learn_tray()
+            return self
+        self._learn_tray()
         if classes is not None and not self._is_fitted():
             self._announced = clean_labels(np.unique(classes), type(self).__name__)
         return super().partial_fit(X, y, sample_weight, row_ids)
@@ -216,6 +226,16 @@ class StreamSVC(ClassifierMixin, Learner):
         self._follow(X, y, self._relative(weight, len(y)))
         self._keep_within_budget()
 
+    def _learn_tray(self) -> None:
+        if self._tray is not None and self._tray.count:
+            rows, codes = self._tray.empty()
+            self._follow(rows, self._labels.values[codes], self._relative(None, len(codes)))
+            self._derived = {}
+
+    def _put_up_tray(self) -> None:
+        is_plain = self._kind == "dense" and self._is_linear() and not hasattr(self, "feature_names_in_")
+        self._tray = Tray(self.n_features_in_, self._dtype) if is_plain and self.budget is None else None
+
     def _begin(self, X: Any) -> None:
         self._labels, self._record = Labels(), Record()
         self._total_weight, self._n_weights = 0.0, 0
@@ -223,6 +243,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self._tournament = self._field(X)
         waits = self.start > 1 and not self._is_ellipsoid()
         self._first = Waiting(X, np.empty(0, np.int64), self.start) if waits else None
+        self._put_up_tray()
         if self._announced is not None:
             for label in self._announced:
                 self._add_class(label)
@@ -398,6 +419,7 @@ class StreamSVC(ClassifierMixin, Learner):
     # ---- merging ---------------------------------------------------------------------------------
 
     def _merge(self, other: Self) -> None:
+        other._learn_tray()
         if repr(self._announced) != repr(other._announced):
             raise StateError("StreamSVC.merge: the two sides were announced different classes.")
         if other._first is not None:  # all its rows are at hand
@@ -576,6 +598,18 @@ class StreamSVC(ClassifierMixin, Learner):
 
     # ---- checks ----------------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        self._learn_tray()
+
+    def _state(self) -> dict[str, Any]:
+        self._learn_tray()
+        return super()._state()
+
+    @property
+    def nbytes_(self) -> int:
+        return super().nbytes_ + (0 if self._tray is None else self._tray.nbytes)
+
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         name = type(self).__name__
         if y is None:
@@ -596,7 +630,8 @@ class StreamSVC(ClassifierMixin, Learner):
         return self.budget is not None or (not self._is_linear() and may_fail(self.kernel))
 
     def _restored(self) -> None:
-        if self._is_fitted() and not self._is_linear():
+        if self._is_fitted():
+            self._put_up_tray()
             for ball in self._kernel_balls():
                 if missing_functions(ball.kernel):  # a file can't hold a function
                     ball.given = ball.kernel = self._given_kernel()

@@ -1,0 +1,55 @@
+"""Single rows, collected until it pays to learn them: a call per row costs far more than the row."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from modicum.svm.labels import Labels
+
+ROWS = 64
+
+
+class Tray:
+    """Up to 64 checked rows with the codes of their labels.
+
+    Whatever is asked of a learner, it learns what is on its tray before it answers, so nobody sees a difference. A tray
+    is not part of the state: it is empty when that is saved.
+    """
+
+    def __init__(self, width: int, dtype: str):
+        self.rows = np.empty((ROWS, width), dtype)
+        self.codes = np.empty(ROWS, np.int64)
+        self.count = 0
+
+    def takes(self, X: Any, y: Any, labels: Labels) -> bool:
+        """Put a row on the tray if it is an array with nothing to convert and a label that is known."""
+        if not (
+            type(X) is np.ndarray
+            and type(y) is np.ndarray
+            and X.shape == (1, self.rows.shape[1])
+            and X.dtype == self.rows.dtype
+            and y.shape == (1,)
+            and y.dtype == labels.values.dtype
+        ):
+            return False
+        row, code = X[0], labels.code_of(y.item())
+        if code is None or not math.isfinite(row.dot(row)):
+            return False
+        self.rows[self.count] = row
+        self.codes[self.count] = code
+        self.count += 1
+        return True
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows.nbytes + self.codes.nbytes
+
+    @property
+    def is_full(self) -> bool:
+        return self.count == ROWS
+
+    def empty(self) -> tuple[np.ndarray, np.ndarray]:
+        """What was on the tray."""
+        count, self.count = self.count, 0
+        return self.rows[:count], self.codes[:count]
