@@ -151,7 +151,7 @@ def notes(result, rows):
 
 def main():
     args = arguments(__doc__)
-    orderings, most = (2, 600) if args.quick else (20, None)
+    orderings, most = (2, 300) if args.quick else (20, None)
     result = Result("rai2009_table1", COMMAND, args, orderings=orderings, paper="rai2009, Table 1")
     rows = []
     with Workers() as spread:

@@ -7,8 +7,8 @@ contestants in one process, in turn, three rounds, ratios of medians. Timed: fro
 pass over 2,000 rows that compiles what is compiled. Accuracy is that on 50,000 further rows; nothing was tuned.
 
 Single rows: `partial_fit` (River: `learn_one`) of one row at a time of MNIST, 8 against 9: 784 pixels of unit norm, cut
-out beforehand (River: as dicts). A process for each contestant, the fastest of three rounds. Those with `partial_fit`
-have seen 16,384 rows by then, so that the C of the default learner is chosen.
+out beforehand (River: as dicts), and one prediction at the end. A process for each contestant, the fastest of three
+rounds. Those with `partial_fit` have seen 16,384 rows by then, so that the C of the default learner is chosen.
 
 Chunks: bytes of the state after the same rows in chunks of 1, of 100 and of all rows.
 """
@@ -124,14 +124,15 @@ def passes(kind, n, rounds, seed):
     return runs
 
 
-def fastest(make, learn, calls, rounds):
-    """Seconds for all calls of learn(model, call), the fastest of some rounds, each with a fresh model."""
+def fastest(make, learn, calls, predict, rounds):
+    """Seconds for all calls of learn(model, *call) and one prediction: the fastest of some rounds with fresh models."""
     seconds = []
     for _ in range(rounds):
         model = make()
         start = time.perf_counter()
         for call in calls:
             learn(model, *call)
+        predict(model, calls[0][0])  # whatever was put off must be done now
         seconds.append(time.perf_counter() - start)
     return min(seconds)
 
@@ -145,14 +146,17 @@ def estimator_single(name, dtype, n, rounds):
         model = pass_contestants()[name]()
         return model.partial_fit(X[:HEAD], y[:HEAD], classes=np.array([-1, 1]))
 
-    fastest(begun, type(begun()).partial_fit, calls[:50], 1)
-    return fastest(begun, type(begun()).partial_fit, calls, rounds)
+    kind = type(begun())
+    for some, times in ((calls[:50], 1), (calls, rounds)):  # the first ones warm up
+        seconds = fastest(begun, kind.partial_fit, some, kind.predict, times)
+    return seconds
 
 
 def river_single(name, n, rounds):
     X, y = digit_rows(n, np.float64)
     calls = [(dict(enumerate(row)), bool(sign > 0)) for row, sign in zip(X.tolist(), y, strict=True)]
-    return fastest(partial(river_learner, name), lambda model, *call: model.learn_one(*call), calls, rounds)
+    kind = type(river_learner(name))
+    return fastest(partial(river_learner, name), kind.learn_one, calls, kind.predict_one, rounds)
 
 
 def river_many(n, rounds):
@@ -163,7 +167,8 @@ def river_many(n, rounds):
     parts = [slice(start, start + 256) for start in range(0, n, 256)]
     calls = [(pd.DataFrame(X[part]).rename(columns=str), pd.Series(y[part] > 0)) for part in parts]
     make = partial(river_learner, "LogisticRegression")
-    return fastest(make, lambda model, *call: model.learn_many(*call), calls, rounds)
+    kind = type(make())
+    return fastest(make, kind.learn_many, calls, kind.predict_many, rounds)
 
 
 SINGLE = {  # name: (package, function of (rows, rounds), part of the rows)
@@ -190,7 +195,7 @@ def chunks(n, seed):
         X, y = make_rows(n, seed)
         for name, make in pass_contestants().items():
             if name.startswith("modicum"):
-                states = {in_chunks(make(), X, y, size) for size in (1, 100, n)}
+                states = {in_chunks(make().set_params(random_state=seed), X, y, size) for size in (1, 100, n)}
                 found[f"{name}, {kind}"] = len(states) == 1
     return found
 

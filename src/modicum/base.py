@@ -118,13 +118,22 @@ class Learner(BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
         self._forget()
-        if _fits_one_chunk(X):
-            self.partial_fit(X, y, sample_weight)
-            self._finish()
-        else:
-            self.learn(stream(X, target=y, weight=sample_weight))
+        try:
+            self._expect(y)
+            if _fits_one_chunk(X):
+                self.partial_fit(X, y, sample_weight)
+                self._finish()
+            else:
+                self.learn(stream(X, target=y, weight=sample_weight))
+        except BaseException:
+            if not self._is_fitted():
+                self._forget()
+            raise
         self._remember_source(X)
         return self
+
+    def _expect(self, y: Any) -> None:
+        """What `fit` can tell from the targets before the first row is learned: they may be None, or name a column."""
 
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
         """Learn all of a stream, or of what makes one, on top of what is known; `on_chunk(self)` follows each chunk."""

@@ -11,7 +11,7 @@ from pathlib import Path
 PAPERS = {
     "arthur2007": "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.",
     "badanidiyuru2014": "Badanidiyuru, Mirzasoleiman, Karbasi, Krause. Streaming submodular maximization. KDD 2014.",
-    "bordes2005": "Bordes, Ertekin, Weston, Bottou. Fast kernel classifiers with online and active learning. JMLR 6.",
+    "bordes2005": "Bordes et al. Fast kernel classifiers with online and active learning. JMLR 6, 2005.",
     "breiman1984": "Breiman, Friedman, Olshen, Stone. Classification and regression trees. Wadsworth, 1984.",
     "bui2017": "Bui, Nguyen, Turner. Streaming sparse Gaussian process approximations. NIPS 2017.",
     "buschjager2021": "Buschjäger et al. Very fast streaming submodular function maximization. ECML PKDD 2021.",

@@ -22,8 +22,25 @@ def n_rows(X: Any) -> int:
 
 
 def take(X: Any, index: Any) -> Any:
-    """Rows of an array, a sparse matrix or a list of objects."""
-    return [X[i] for i in np.arange(len(X))[index]] if isinstance(X, list) else X[index]
+    """Rows of an array, a sparse matrix or a list of objects; a slice of consecutive rows shares their memory."""
+    if isinstance(X, list):
+        return [X[i] for i in np.arange(len(X))[index]]
+    if is_sparse(X) and isinstance(index, slice) and index.step is None:
+        return _consecutive(X, *index.indices(X.shape[0])[:2])
+    return X[index]
+
+
+def _consecutive(X: Any, start: int, stop: int) -> Any:
+    stop = max(start, stop)
+    first, last = X.indptr[start], X.indptr[stop]
+    return as_csr(X.data[first:last], X.indices[first:last], X.indptr[start : stop + 1] - first, X.shape[1])
+
+
+def as_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> Any:
+    """A CSR matrix of arrays that are known to fit, which are neither checked nor copied."""
+    made = sparse.csr_matrix((len(indptr) - 1, width), dtype=data.dtype)
+    made.data, made.indices, made.indptr = data, indices, indptr
+    return made
 
 
 def average_bytes(X: Any) -> int:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, stream
+from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, StreamSVC, stream
 
 
 @pytest.fixture(scope="session")
@@ -61,3 +61,19 @@ def wave():
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(1500, 2))
     return X, np.sin(2 * X[:, 0]) + rng.normal(0, 0.1, len(X))
+
+
+@pytest.fixture(scope="session")
+def classified():
+    """Digits in ten classes, seen once."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    return StreamSVC(random_state=0).fit(X[order], y[order])
+
+
+@pytest.fixture(scope="session")
+def spam():
+    """Two classes with names, of rows with four columns of which two matter."""
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    y = np.where(X[:, 1] - 2 * X[:, 3] > 0.5, "spam", "ham")
+    return StreamSVC(random_state=0).fit(stream(X, target=y, chunk_size=100))

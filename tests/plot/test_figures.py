@@ -9,13 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox
 from scipy.sparse import csr_matrix
 
-from modicum import ExemplarClustering, OnlineGreedy, OnlineKMeans
+from modicum import ExemplarClustering, OnlineGreedy, OnlineKMeans, StreamSVC
 from modicum.kernels import Linear
 from modicum.plot import (
+    accuracy_over_stream,
     cluster_sizes,
+    confusion_matrix,
     curve,
     exemplar_images,
     interval_coverage,
+    largest_weights,
     nearest_similarities,
     predictions_and_truth,
     prototype_map,
@@ -23,7 +26,9 @@ from modicum.plot import (
     similarity_matrix,
     utility_over_stream,
     value_over_stream,
+    weight_images,
 )
+from modicum.plot.classes import FAINT, MOST_CLASSES, accuracy_curve
 from modicum.plot.images import as_pictures, data_uri
 from modicum.plot.maps import spread_colours
 from modicum.plot.predictions import coverage
@@ -242,3 +247,87 @@ def test_intervals_of_the_right_width_lie_on_the_diagonal():
     _, line = interval_coverage(errors, std).axes[0].lines
     np.testing.assert_allclose(line.get_ydata(), line.get_xdata(), atol=0.02)  # four standard errors are 0.014
     assert (coverage(errors, 0.5 * std, [0.5, 0.95]) < [0.4, 0.8]).all()
+
+
+# ---- classifiers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 3, 60, 300, 1797])
+def test_accuracy_by_stretches_of_the_stream(rows):
+    """However long they are, stretches hold all rows, and their right ones add up."""
+    rng = np.random.default_rng(rows)
+    X = rng.normal(size=(rows, 2))
+    classifier = StreamSVC(random_state=0).fit(X, X[:, 0] > 0) if rows > 1 else StreamSVC().fit(X, [1])
+    ends, accuracy, so_far = accuracy_curve(classifier)
+    counts = np.diff(ends, prepend=0)
+    assert ends[-1] == rows
+    assert (counts > 0).all()
+    np.testing.assert_allclose(np.cumsum(accuracy * counts) / ends, so_far)
+    assert so_far[-1] == pytest.approx(classifier.accuracy_)
+
+
+def test_accuracy_along_the_stream_and_so_far(classified):
+    so_far, lately = accuracy_over_stream(classified).axes[0].lines
+    assert so_far.get_ydata()[-1] == pytest.approx(classified.accuracy_)
+    assert len(lately.get_xdata()) == 1797 // 50
+    assert lately.get_ydata()[-5:].mean() > so_far.get_ydata()[-1] > lately.get_ydata()[0]
+
+
+def test_confusion_in_two_colours(classified):
+    axes = confusion_matrix(classified).axes[0]
+    shades = axes.images[0].get_array()
+    parts = classified.confusion_ / classified.confusion_.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.diag(shades[..., 3]), FAINT * np.diag(parts))
+    assert len(np.unique(shades[~np.eye(10, dtype=bool), :3], axis=0)) == 1
+    assert not np.allclose(shades[0, 0, :3], shades[0, 1, :3])
+    assert len(axes.texts) == np.count_nonzero(parts)
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [str(i) for i in range(10)]
+
+
+def test_of_many_classes_the_largest_are_shown():
+    y = np.concatenate([np.arange(40), np.arange(10, 40), np.arange(10, 40)])
+    rng = np.random.default_rng(0)
+    classifier = StreamSVC(class_weight="balanced", random_state=0).fit(rng.normal(size=(100, 3)), y)
+    axes = confusion_matrix(classifier).axes[0]
+    names = [int(tick.get_text()) for tick in axes.get_yticklabels()]
+    assert names == list(range(10, 40))
+    assert len(names) == MOST_CLASSES
+    assert not axes.texts  # a cell has no room for a number
+
+
+def test_weights_as_pictures(classified):
+    panels = weight_images(classified, (8, 8)).axes
+    assert [axes.get_title() for axes in panels] == [str(i) for i in range(10)]
+    shades = np.array([axes.images[0].get_array() for axes in panels])
+    weights = classified.coef_.reshape(10, 8, 8)
+    order = np.argsort(np.abs(weights).ravel())
+    assert (np.diff(shades[..., 3].ravel()[order]) >= 0).all()
+    blue = shades[weights > 0][0, :3]
+    np.testing.assert_array_equal((shades[..., :3] == blue).all(axis=-1)[weights != 0], (weights > 0)[weights != 0])
+
+
+def test_weights_of_colours_are_added_up(spam):
+    X = np.random.default_rng(0).normal(size=(200, 12))
+    classifier = StreamSVC(random_state=0).fit(X, X[:, 0] > 0)
+    (panel,) = weight_images(classifier, (2, 2, 3)).axes
+    strongest = np.unravel_index(panel.images[0].get_array()[..., 3].argmax(), (2, 2))
+    assert strongest == (0, 0)
+    assert panel.get_title() == "True"
+    with pytest.raises(ValueError, match="need 9 columns.*have 4"):
+        weight_images(spam, (3, 3))
+
+
+def test_largest_weights_as_bars(spam):
+    axes = largest_weights(spam).axes[0]
+    bars = [bar.get_width() for bar in axes.patches]
+    assert bars == sorted(spam.coef_[0])
+    names = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert (names[0], names[-1]) == ("x3", "x1")
+    assert len({to_hex(bar.get_facecolor()) for bar in axes.patches}) == 2
+
+
+def test_columns_whose_names_begin_alike_have_bars_of_their_own():
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    frame = pd.DataFrame(X, columns=[f"a very long name of a column {i}" for i in range(3)])
+    assert len(largest_weights(StreamSVC().fit(frame, X[:, 0] > 0)).axes[0].patches) == 3

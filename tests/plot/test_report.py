@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
@@ -15,6 +16,7 @@ from modicum import (
     PrototypeRegressor,
     Reservoir,
     StreamGreedy,
+    StreamSVC,
     ThreeSieves,
     __version__,
     stream,
@@ -315,6 +317,71 @@ def test_gaussian_process_of_few_rows(report, wave):
 def test_recursive_least_squares(report, wave, budget):
     learner = KRLS(budget, kernel=RBF(1.0)).fit(*wave)
     assert f"Predictions rest on {learner.n_retained_} prototypes and were learned from" in report(learner).text
+
+
+def test_ten_classes(report, classified):
+    page = report(classified, image=(8, 8))
+    assert "1,797 rows of 10 classes came by." in page.text
+    assert f"{classified.accuracy_:.1%} of them were classified rightly before they were learned" in page.text
+    assert "right lately" in page.text
+    assert len(page.all("svg")) == 3
+    assert "Blue speaks for the class, red against it." in page.text
+    found = np.diag(classified.confusion_) / classified.confusion_.sum(axis=1)
+    for part in found:
+        assert f"{part:.1%}" in page.text
+    assert "guaranteed" not in page.text
+
+
+def test_weights_of_many_classes_are_words(report, classified):
+    text = report(classified).text
+    for weights in classified.coef_:
+        best, worst = weights.argmax(), weights.argmin()
+        assert f"x{best}: {weights[best]:.2g}" in text
+        assert f"x{worst}: {weights[worst]:.2g}" in text
+
+
+def test_two_classes(report, spam):
+    page = report(spam)
+    assert "Blue speaks for the class spam, red against it." in page.text
+    assert len(page.all("svg")) == 3
+    used = spam.candidates_[0]
+    assert f"mistakes {used['C']:g}" in page.text.replace(".0 ", " ").replace("C centered scaled ", "")
+    assert "machine ellipsoid" in page.text
+
+
+def test_balls_tell_what_is_guaranteed(report, blobs):
+    two = StreamSVC(1.0, ellipsoid=None, random_state=0).fit(blobs, blobs[:, 0] > 10)
+    assert str(two.guarantee()) in report(two).text
+    three = StreamSVC(1.0, ellipsoid=None, n_balls=2, random_state=0).fit(blobs, blobs[:, :3].argmax(axis=1))
+    text = report(three).text
+    assert "2 against the rest" in text
+    assert "machine 2 balls" in text
+
+
+def test_kernels_have_no_weights(report, blobs):
+    learner = StreamSVC(1.0, kernel=RBF(3.0), random_state=0).fit(blobs, blobs[:, 0] > 10)
+    text = report(learner).text
+    assert "kernel RBF(3.0)" in text
+    assert "speaks for" not in text
+
+
+def test_a_single_class(report, blobs):
+    page = report(StreamSVC(random_state=0).fit(blobs, np.zeros(1000, int)))
+    assert "1,000 rows of 1 class came by." in page.text
+    assert len(page.all("svg")) == 1
+    assert "speaks for" not in page.text
+
+
+def test_sparse_rows_in_two_classes(report):
+    X = sparse.random(400, 300, density=0.03, format="csr", random_state=0)
+    y = np.asarray(X[:, :150].sum(axis=1)).ravel() > np.asarray(X[:, 150:].sum(axis=1)).ravel()
+    assert "What speaks for a class" in report(StreamSVC(random_state=0).fit(X, y)).text
+
+
+def test_classes_are_escaped(report, blobs):
+    nasty = "<script>alert('x')</script>"
+    learner = StreamSVC(random_state=0).fit(blobs, np.where(blobs[:, 0] > 10, nasty, "plain"))
+    assert "alert('x')" in report(learner).text
 
 
 class _Tally(Learner):

@@ -31,25 +31,24 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions):
 
 
 @compiled_sums
-def learn_diagonal_sparse(data, indices, indptr, sign, cost, mean, variance, decisions):
-    """The same for sparse rows."""
+def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
+    """The same for sparse rows; the columns of `table` are means and variances."""
     changes = 0
     for i in range(indptr.shape[0] - 1):
+        z, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         decision = spread = 0.0
-        for a in range(indptr[i], indptr[i + 1]):  # both at once: waiting for memory is most of the work
-            j = indices[a]
-            decision += mean[j] * data[a]
-            spread += variance[j] * data[a] * data[a]
+        for a in range(z.shape[0]):  # both at once: most of the work is to wait for memory
+            decision += table[at[a], 0] * z[a]
+            spread += table[at[a], 1] * z[a] * z[a]
         decisions[i] = decision
         missing = 1.0 - sign[i] * decision
         if missing > 0.0:
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
-            for a in range(indptr[i], indptr[i + 1]):
-                j = indices[a]
-                u = variance[j] * data[a]
-                mean[j] += step * u
-                variance[j] -= gain * u * u
+            for a in range(z.shape[0]):
+                u = table[at[a], 1] * z[a]
+                table[at[a], 0] += step * u
+                table[at[a], 1] -= gain * u * u
             changes += 1
     return changes
 

@@ -11,18 +11,22 @@ from modicum._jit import compiled_sums
 def follow(X, weight, totals, moments, scale, normalize, constant, Z):
     """Prepare rows, each with the mean and the deviations of the rows up to itself.
 
-    `moments` holds the mean of each column, the sum of its squared deviations, and what its deviations are multiplied
-    by; `totals` the weight of all rows, and what it was when the multipliers were last found.
+    `moments` holds the mean of each column and, to scale it, the sum of its squared deviations and what deviations are
+    multiplied by; `totals` the weight of all rows, and what it was when the multipliers were last found.
     """
     mean, squares, factors = moments[0], moments[1], moments[2]
     for i in range(X.shape[0]):
         x = X[i]
         totals[0] += weight[i]
         part = weight[i] / totals[0]
-        for j in range(x.shape[0]):
-            gap = x[j] - mean[j]
-            mean[j] += part * gap
-            squares[j] += weight[i] * gap * (x[j] - mean[j])
+        if scale:
+            for j in range(x.shape[0]):
+                gap = x[j] - mean[j]
+                mean[j] += part * gap
+                squares[j] += weight[i] * gap * (x[j] - mean[j])
+        else:
+            for j in range(x.shape[0]):
+                mean[j] += part * (x[j] - mean[j])
         if scale and totals[0] > 1.01 * totals[1]:  # roots for every row would cost more than all the rest
             totals[1] = totals[0]
             for j in range(x.shape[0]):
@@ -66,25 +70,23 @@ def prepare_row(x, moments, center, scale, normalize, constant, z):
 def prepare_sparse(data, indices, indptr, width, normalize, constant):
     """Values, columns and starts of prepared sparse rows; the constant is in column `width`."""
     n = indptr.shape[0] - 1
-    extra = n if constant > 0.0 else 0
-    values = np.empty(indptr[n] - indptr[0] + extra)
+    extra = 1 if constant > 0.0 else 0
+    values = np.empty(indptr[n] - indptr[0] + n * extra)
     columns = np.empty(len(values), indices.dtype)
     starts = np.empty(n + 1, indptr.dtype)
-    at = 0
+    starts[0] = 0
     for i in range(n):
-        starts[i] = at
-        first, last = indptr[i], indptr[i + 1]
-        length = 0.0
-        for a in range(first, last):
-            length += data[a] * data[a]
-        factor = 1.0 / math.sqrt(length) if normalize and length > 0.0 else 1.0
-        for a in range(first, last):
-            values[at] = factor * data[a]
-            columns[at] = indices[a]
-            at += 1
-        if constant > 0.0:
-            values[at] = constant
-            columns[at] = width
-            at += 1
-    starts[n] = at
+        x, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        starts[i + 1] = starts[i] + len(x) + extra
+        z, to = values[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
+        square = 0.0
+        for a in range(len(x)):
+            square += x[a] * x[a]
+        factor = 1.0 / math.sqrt(square) if normalize and square > 0.0 else 1.0
+        for a in range(len(x)):
+            z[a] = factor * x[a]
+            to[a] = at[a]
+        if extra:
+            z[len(x)] = constant
+            to[len(x)] = width
     return values, columns, starts

@@ -2,7 +2,6 @@
 
 import sys
 import warnings
-from typing import Any
 
 from modicum.exceptions import MissingExtraError, ModicumError
 
@@ -16,20 +15,11 @@ def main() -> None:
         from modicum.cli.app import app
 
         with warnings.catch_warnings():
-            warnings.showwarning = _warn
+            warnings.showwarning = lambda message, *where, **more: _tell(message)
             app()
     except (ModicumError, ValueError, OSError, MissingExtraError) as error:
-        sys.exit(_report(error))
-
-
-def _report(error: BaseException) -> int:
-    _tell(error)
-    return 1
-
-
-def _warn(message: Warning | str, *where: Any) -> None:
-    """A warning for people, who have no use for the line of code that gave it."""
-    _tell(message)
+        _tell(error)
+        sys.exit(1)
 
 
 def _tell(message: object) -> None:

@@ -43,8 +43,6 @@ def command(
 
 def _check_array(output: o.Path | None, learner: Any) -> None:
     """An array holds numbers: the names of classes would be left out."""
-    if output is not None and output.suffix == ".npy" and is_classifier(learner):
-        if learner.classes_.dtype.kind not in "biuf":
-            raise DataError(
-                f"can't write {output}: classes have names, and an array holds numbers. Use .csv or .parquet."
-            )
+    wants_array = output is not None and output.suffix.lower() == ".npy"
+    if wants_array and is_classifier(learner) and learner.classes_.dtype.kind not in "biuf":
+        raise DataError(f"can't write {output}: classes have names, an array only numbers. Take .csv or .parquet.")

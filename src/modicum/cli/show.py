@@ -30,7 +30,8 @@ def command(
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        print(f"{name:>{width}}  {str(value).replace(NEW_LINE, NEW_LINE + ' ' * (width + 2))}")
+        first, *others = str(value).splitlines()
+        print(f"{name:>{width}}  {first}", *(f"{'':{width}}  {line}" for line in others), sep=NEW_LINE)
 
 
 def describe(learner: Learner) -> dict[str, Any]:
@@ -54,7 +55,8 @@ def describe(learner: Learner) -> dict[str, Any]:
             facts[f"{name} so far"] = sparkline(history[name])
     if hasattr(learner, "guarantee"):
         with suppress(ValueError):  # no theorem speaks of this objective
-            facts["guarantee"] = str(learner.guarantee())
+            first, *others = str(learner.guarantee()).splitlines()
+            facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
     return facts
 
 
@@ -62,13 +64,24 @@ def _classifier(learner: Any) -> dict[str, Any]:
     """Facts about a classifier that chooses its settings."""
     shown = ", ".join(str(label) for label in learner.classes_[:MOST_CLASSES])
     more = ", …" if len(learner.classes_) > MOST_CLASSES else ""
-    used, *others = [", ".join(f"{name}={value}" for name, value in one.items()) for one in learner.candidates_]
-    return {
+    facts = {
         "classes": f"{len(learner.classes_)}: {shown}{more}",
         "accuracy": f"{learner.accuracy_:.4f} of rows, each classified before it was learned",
-        "in use": used,
-        **({"candidates": NEW_LINE.join(others)} if others else {}),
     }
+    used, *others = map(_setting, learner.candidates_)
+    return facts | {"in use": used} | ({"candidates": NEW_LINE.join(others)} if others else {})
+
+
+def _setting(candidate: dict[str, Any]) -> str:
+    """A candidate for the settings of a classifier.
+
+    >>> _setting({"C": 10.0, "center": True, "scale": False, "mistakes": 7.0})
+    'C = 10, centered, not scaled: 7 mistakes'
+    """
+    steps = {"center": "centered", "scale": "scaled"}
+    words = [word if candidate[name] else f"not {word}" for name, word in steps.items() if name in candidate]
+    setting = ", ".join([f"C = {candidate['C']:g}", *words])
+    return f"{setting}: {candidate['mistakes']:,.0f} mistakes"
 
 
 def sparkline(values: np.ndarray, width: int = 48) -> str:

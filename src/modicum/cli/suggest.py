@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from modicum.cli import options as o
@@ -11,12 +12,13 @@ from modicum.cli.run import check_target
 from modicum.streams import stream
 from modicum.svm.stream_svc import GRID, StreamSVC, suggest_C
 
+USUAL_GRID = ",".join(f"{C:g}" for C in GRID)
 Grid = Annotated[str, typer.Option(help="Numbers to try, such as 0.1,1,10.")]
 
 
 def suggest(
     source: o.Source,
-    grid: Grid = ",".join(f"{C:g}" for C in GRID),
+    grid: Grid = USUAL_GRID,
     columns: o.Columns = None,
     target: o.Target = None,
     weight: o.Weight = None,
@@ -45,14 +47,10 @@ def suggest(
     )
     check_target(model, rows, target)
     given = model.get_params(deep=False)
-    found = suggest_C(rows, _as_list(given.pop("C")), **given)
+    found = suggest_C(rows, np.atleast_1d(given.pop("C")).tolist(), **given)
     with writer(None, csv=csv, table=table) as write:
         write({"C": list(found.accuracy), "accuracy": list(found.accuracy.values())})
     say(f"C = {found.C:g} is best: {found.accuracy[found.C]:.2%} of {rows.position:,} rows")
-
-
-def _as_list(grid: Any) -> list[float]:
-    return list(grid) if isinstance(grid, list) else [grid]
 
 
 command = o.with_options(suggest, [made for made in o.constructor_options(StreamSVC) if made.name != "C"])

@@ -4,6 +4,7 @@ Every figure is a function of a learner that returns a `matplotlib.figure.Figure
 nothing is shown or kept behind your back. Needs `modicum[cli]`.
 """
 
+from modicum.plot.classes import accuracy_over_stream, confusion_matrix, largest_weights, weight_images
 from modicum.plot.curves import curve, utility_over_stream, value_over_stream
 from modicum.plot.images import exemplar_images
 from modicum.plot.maps import prototype_map, sample_map
@@ -13,10 +14,13 @@ from modicum.plot.similarities import nearest_similarities, similarity_matrix
 from modicum.plot.sizes import cluster_sizes
 
 __all__ = [
+    "accuracy_over_stream",
     "cluster_sizes",
+    "confusion_matrix",
     "curve",
     "exemplar_images",
     "interval_coverage",
+    "largest_weights",
     "nearest_similarities",
     "predictions_and_truth",
     "prototype_map",
@@ -24,5 +28,6 @@ __all__ = [
     "similarity_matrix",
     "utility_over_stream",
     "value_over_stream",
+    "weight_images",
     "write_report",
 ]

@@ -34,17 +34,22 @@ def exemplar_images(learner: Any, shape: tuple[int, ...]) -> "Figure":
 
 def as_pictures(rows: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Flat rows as (n, height, width[, 3]) pictures of bytes, with one contrast for all."""
-    if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3)):
-        raise ValueError(f"pictures have a shape (height, width) or (height, width, 3); got {tuple(shape)}.")
-    if isinstance(rows, list) or rows.shape[1] != math.prod(shape):
-        width = "are objects" if isinstance(rows, list) else f"have {rows.shape[1]} columns"
-        raise ValueError(f"pictures of shape {tuple(shape)} need {math.prod(shape)} columns, but rows {width}.")
+    check_shape(rows, shape)
     pixels = np.asarray(rows.toarray() if is_sparse(rows) else rows, np.float64)
     low, high = np.percentile(pixels, CONTRAST) if n_rows(pixels) else (0.0, 1.0)
     if high <= low:
         low, high = pixels.min(), pixels.max()
     bright = np.clip((pixels - low) / ((high - low) or 1.0), 0, 1)
     return np.round(255 * bright).astype(np.uint8).reshape(-1, *(shape[:2] if shape[-1] == 1 else shape))
+
+
+def check_shape(rows: Any, shape: tuple[int, ...]) -> None:
+    """Whether rows can be pictures of this shape."""
+    if len(shape) not in (2, 3) or (len(shape) == 3 and shape[2] not in (1, 3)):
+        raise ValueError(f"pictures have a shape (height, width) or (height, width, 3); got {tuple(shape)}.")
+    if isinstance(rows, list) or rows.shape[1] != math.prod(shape):
+        width = "are objects" if isinstance(rows, list) else f"have {rows.shape[1]} columns"
+        raise ValueError(f"pictures of shape {tuple(shape)} need {math.prod(shape)} columns, but rows {width}.")
 
 
 def contact_sheet(pictures: np.ndarray, columns: int) -> np.ndarray:

@@ -65,6 +65,16 @@ def percent(part: float) -> str:
     return f"{part:.0%}" if part >= 0.1 or part == 0 else f"{part:.1%}"
 
 
+def rate(part: float) -> str:
+    """How often something is right: as many decimals as tell it from always.
+
+    >>> rate(0.934), rate(0.99973), rate(1.0)
+    ('93.4%', '99.97%', '100%')
+    """
+    wrong = 100 * (1 - part)
+    return f"{100 * part:.{min(4, max(1, _decimals(wrong, 1)))}f}%" if wrong > 0 else "100%"
+
+
 def duration(seconds: float) -> str:
     """A stretch of time.
 
@@ -79,13 +89,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def plural(number: float, noun: str) -> str:
+def plural(number: float, noun: str, nouns: str | None = None) -> str:
     """A count and its noun.
 
-    >>> plural(1, "row"), plural(2000, "row")
-    ('1 row', '2,000 rows')
+    >>> plural(1, "row"), plural(2000, "row"), plural(2, "class", "classes")
+    ('1 row', '2,000 rows', '2 classes')
     """
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{count(number)} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
 def column(values: Sequence[Any]) -> tuple[list[str], bool]:

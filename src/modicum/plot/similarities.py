@@ -6,7 +6,7 @@ import numpy as np
 
 from modicum._optional import require
 from modicum.plot.numbers import short
-from modicum.plot.style import PALETTE, WIDTH, format_ticks, name_axes, new_figure
+from modicum.plot.style import PALETTE, WIDTH, format_ticks, name_axes, new_figure, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ def similarity_matrix(selector: Any) -> "Figure":
     order = order_by_likeness(selector)
     order = order[np.linspace(0, len(order) - 1, min(len(order), MOST_SHOWN)).astype(int)]
     figure, axes = new_figure(WIDTH * 0.9)
-    axes.imshow(_shades(similarities(selector)[np.ix_(order, order)]), interpolation="nearest")
+    axes.imshow(shades(similarities(selector)[np.ix_(order, order)]), interpolation="nearest")
     axes.grid(visible=False)
     axes.set(xticks=[], yticks=[])
     axes.spines["bottom"].set_visible(False)
@@ -59,10 +59,3 @@ def order_by_likeness(selector: Any) -> np.ndarray:
     apart = 1.0 - (K + K.T)[np.triu_indices(len(K), 1)] / 2
     tree = hierarchy.linkage(apart, "average", optimal_ordering=len(K) <= MOST_SHOWN)
     return hierarchy.leaves_list(tree)
-
-
-def _shades(K: np.ndarray) -> np.ndarray:
-    """One colour whose strength is the similarity, so that it suits light and dark paper."""
-    to_rgb = require("matplotlib.colors", "plots").to_rgb
-    alike, opposite = np.array(to_rgb(PALETTE[0])), np.array(to_rgb(PALETTE[1]))
-    return np.dstack([np.where(K[..., None] >= 0, alike, opposite), np.abs(K)])

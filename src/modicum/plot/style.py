@@ -7,6 +7,8 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from modicum._optional import require
 
 if TYPE_CHECKING:
@@ -24,10 +26,16 @@ FONT = 10
 RASTER_DPI = 220  # for clouds of points, drawn as pixels within the SVG
 
 
-def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any]:
-    """A figure and its axes: a light grid behind, nothing at the top and at the sides."""
+def empty_figure(height: float, width: float = WIDTH) -> "Figure":
+    """A figure without axes."""
     figure = require("matplotlib.figure", "plots").Figure(figsize=(width, height), dpi=150, layout="constrained")
     figure.set_facecolor(LIGHT["paper"])
+    return figure
+
+
+def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any]:
+    """A figure and its axes: a light grid behind, nothing at the top and at the sides."""
+    figure = empty_figure(height, width)
     axes = figure.subplots()
     axes.set_facecolor("none")
     for side, spine in axes.spines.items():
@@ -49,6 +57,16 @@ def format_ticks(axis: Any, text: Callable[[float], str]) -> None:
     """Few tick labels, written by `text`."""
     axis.set_major_locator(require("matplotlib.ticker", "plots").MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(lambda value, _: text(value))
+
+
+def shades(values: np.ndarray) -> np.ndarray:
+    """Numbers from -1 to 1 as a picture: blue above zero, red below, as strong as they are far from it.
+
+    Zero is clear, so that it suits light and dark paper.
+    """
+    to_rgb = require("matplotlib.colors", "plots").to_rgb
+    above, below = np.array(to_rgb(PALETTE[0])), np.array(to_rgb(PALETTE[1]))
+    return np.concatenate([np.where(values[..., None] >= 0, above, below), np.abs(values)[..., None]], axis=-1)
 
 
 def as_svg(figure: "Figure", alt: str) -> str:

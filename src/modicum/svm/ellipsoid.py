@@ -15,38 +15,58 @@ from modicum.svm.machine import Machine
 
 
 class Diagonal(Machine):
-    """One variance per column. Time and memory are proportional to the columns that a row has."""
+    """One variance per column. Time and memory are proportional to the number of columns."""
 
     def __init__(self, width: int):
         self.n_core = 0
-        self._mean = np.zeros(width)
-        self._variance = np.ones(width)
-
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        decisions = np.empty(len(sign))
-        model = (sign, cost, self._mean, self._variance, decisions)
-        if is_sparse(Z):
-            self.n_core += learn_diagonal_sparse(Z.data, Z.indices, Z.indptr, *model)
-        else:
-            self.n_core += learn_diagonal(Z, *model)
-        return decisions
+        self._table = np.stack([np.zeros(width), np.ones(width)])
 
     @property
     def coef(self) -> np.ndarray:
-        return self._mean
+        return self._table[0]
+
+    @property
+    def _variance(self) -> np.ndarray:
+        return self._table[1]
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        self.n_core += learn_diagonal(Z, sign, cost, self.coef, self._variance, decisions)
+        return decisions
 
     def mirrored(self) -> Self:
         mirror = self.copied()
-        mirror._mean *= -1.0
+        mirror.coef[:] *= -1.0
         return mirror
 
     def merge(self, other: Self) -> None:
         """Precisions add up, less that of the prior, which both sides have."""
         ours, theirs = 1.0 / self._variance, 1.0 / other._variance
         total = ours + theirs - 1.0
-        self._mean = (ours * self._mean + theirs * other._mean) / total
-        self._variance = 1.0 / total
+        self.coef[:] = (ours * self.coef + theirs * other.coef) / total
+        self._variance[:] = 1.0 / total
         self.n_core += other.n_core
+
+
+class SparseDiagonal(Diagonal):
+    """The same for sparse rows. Mean and variance of a column are side by side in memory: they are fetched together."""
+
+    def __init__(self, width: int):
+        super().__init__(width)
+        self._table = np.ascontiguousarray(self._table.T)
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._table[:, 0]
+
+    @property
+    def _variance(self) -> np.ndarray:
+        return self._table[:, 1]
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        self.n_core += learn_diagonal_sparse(Z.data, Z.indices, Z.indptr, sign, cost, self._table, decisions)
+        return decisions
 
 
 class Full(Machine):

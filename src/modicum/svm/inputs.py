@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from modicum._jit.inputs import follow, prepare, prepare_sparse
-from modicum.rows import is_sparse
+from modicum.rows import as_csr, is_sparse
 from modicum.state import Part
 
 
@@ -66,7 +65,7 @@ class Inputs(Raw):
     def apply(self, X: Any) -> Any:
         if is_sparse(X):
             parts = prepare_sparse(X.data, X.indices, X.indptr, X.shape[1], self.normalize, self.constant)
-            return sparse.csr_matrix(parts, shape=(X.shape[0], X.shape[1] + (self.constant > 0.0)), copy=False)
+            return as_csr(*parts, X.shape[1] + (self.constant > 0.0))
         Z = self._room(X)
         prepare(X, self.moments, self.center, self.scale, self.normalize, self.constant, Z)
         return Z

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
@@ -21,7 +22,7 @@ from modicum.rows import n_rows, take
 from modicum.streams import stream
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
-from modicum.svm.ellipsoid import Diagonal, Full
+from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
 from modicum.svm.guarantee import BallGuarantee
 from modicum.svm.inputs import Inputs, Raw
 from modicum.svm.intercept import WithIntercept
@@ -37,8 +38,8 @@ from modicum.waiting import Waiting
 ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
 BALL_COSTS = (0.1, 1.0, 10.0)
 WIDEST_FULL = 64  # columns up to which a whole covariance matrix costs little
-TILE_NUMBERS = 2**16  # of prepared rows at a time: they stay in the cache for all machines
-OTHER_TILE = 512  # rows at a time, if they are sparse or objects
+TILE_NUMBERS = 2**19  # of prepared rows at a time
+OTHER_TILE = 2048  # rows at a time, if they are sparse or objects
 PREDICT_TILE = 2048
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # what `suggest_C` tries
 RARE = 0.05  # a class with a smaller part of the rows is worth a warning
@@ -207,7 +208,8 @@ class StreamSVC(ClassifierMixin, Learner):
         sample_weight : non-negative weights of rows, relative to the mean of all weights so far
         row_ids : ints that name the rows; not used here
         classes : all labels that will come, with the first chunk. There is no need to know them: a class that comes
-            late is learned as if it had been announced. To announce them saves the machine that stands by for it.
+            late is learned as if it had been announced. To announce them saves the machine that stands by for it;
+            `fit` does so, with the labels given to it.
         """
         if sample_weight is row_ids is None and self._tray is not None and self._tray.takes(X, y, self._labels):
             self.n_seen_ += 1
@@ -217,8 +219,16 @@ class StreamSVC(ClassifierMixin, Learner):
             return self
         self._learn_tray()
         if classes is not None and not self._is_fitted():
-            self._announced = clean_labels(np.unique(classes), type(self).__name__)
+            self._expect(classes)
         return super().partial_fit(X, y, sample_weight, row_ids)
+
+    def _expect(self, y: Any) -> None:
+        """Labels given to `fit` announce their classes."""
+        if y is None or isinstance(y, str):
+            return
+        with suppress(DataError):  # it is raised again when the rows have been looked at
+            labels = np.unique(clean_labels(y, type(self).__name__))
+            self._announced = labels if len(labels) > 1 else None  # a machine is needed even for one class
 
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_tournament"):
@@ -293,6 +303,10 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _relative(self, weight: np.ndarray | None, count: int) -> np.ndarray:
         """Weights over the mean of all weights so far: C then means the same whatever their unit."""
+        if weight is None and self._total_weight == self._n_weights:  # there have never been others than 1
+            self._n_weights += count
+            self._total_weight = float(self._n_weights)
+            return np.ones(count)
         weight = np.ones(count) if weight is None else weight
         sums = np.cumsum(np.append(self._total_weight, weight))[1:]  # one by one, so that chunks make no difference
         counts = np.arange(self._n_weights + 1, self._n_weights + count + 1)
@@ -358,7 +372,7 @@ class StreamSVC(ClassifierMixin, Learner):
         if self._is_ellipsoid():
             width = X.shape[1] + self.fit_intercept
             is_full = width <= WIDEST_FULL if self.ellipsoid == "auto" else self.ellipsoid == "full"
-            return Full(width) if is_full else Diagonal(width)
+            return Full(width) if is_full else SparseDiagonal(width) if self._kind == "sparse" else Diagonal(width)
         ball: Starter
         if not self._is_linear():
             ball = KernelBall(self._given_kernel(), self.lookahead)
@@ -618,9 +632,14 @@ class StreamSVC(ClassifierMixin, Learner):
         super()._check_target(y, count)
         if self._is_fitted():
             self._labels.check(y)
-        if self._announced is not None and not np.isin(y, self._announced).all():
-            stranger = y[~np.isin(y, self._announced)][0]
-            raise DataError(f"{name}: the label {stranger!r} is not among the classes that were announced.")
+        if self._announced is not None:
+            at = np.minimum(self._announced.searchsorted(y), len(self._announced) - 1)
+            strangers = y[self._announced[at] != y]
+            if len(strangers):
+                raise DataError(
+                    f"{name}: the label {str(strangers[0])!r} is not among the classes that were announced. Those given "
+                    "to fit are; partial_fit alone takes new ones."
+                )
         return y
 
     def _takes_objects(self, X: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from modicum.base import Learner
 from modicum.plot.page import Context
 from modicum.plot.pages.blocks import Content
+from modicum.plot.pages.classifiers import stream_svc
 from modicum.plot.pages.exemplars import exemplar_clustering
 from modicum.plot.pages.others import any_learner, online_kmeans, reservoir
 from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
@@ -24,6 +25,7 @@ PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "Reservoir": reservoir,
     "Selector": selector,
     "SparseGPRegressor": sparse_gp,
+    "StreamSVC": stream_svc,
 }
 
 

@@ -1,0 +1,145 @@
+"""How good a classifier is along the stream, what it takes for what, and what speaks for a class."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modicum.plot.images import check_shape
+from modicum.plot.numbers import clipped, percent, short
+from modicum.plot.style import (
+    FONT,
+    LIGHT,
+    PALETTE,
+    WIDTH,
+    empty_figure,
+    format_ticks,
+    name_axes,
+    new_figure,
+    shades,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_POINTS = 40  # of a curve
+ROWS_PER_POINT = 50  # at least, or chance makes it jump
+MOST_CLASSES = 30  # whose names can be read beside a matrix
+MOST_WRITTEN = 12  # classes up to which a cell has room for its number
+MOST_WEIGHTS = 20  # bars
+FAINT = 0.55  # of the strongest shade, on which letters can still be read
+NAME = 18  # letters of a class or column
+OUTLIERS = 99.5  # percentile of weights that gets the strongest shade
+
+
+def accuracy_over_stream(classifier: Any) -> "Figure":
+    """The part of rows that were classified rightly before they were learned: stretch by stretch, and of all so far."""
+    rows, accuracy, so_far = accuracy_curve(classifier)
+    figure, axes = new_figure()
+    axes.plot(rows, so_far, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)), label="so far")
+    marker = "o" if len(rows) == 1 else None
+    axes.plot(rows, accuracy, color=LIGHT["accent"], linewidth=1.8, marker=marker, label="lately")
+    name_axes(axes, "rows learned", "classified rightly")
+    format_ticks(axes.xaxis, short)
+    format_ticks(axes.yaxis, lambda part: f"{100 * part:.4g}%")
+    axes.set_ylim(top=min(1.0, axes.get_ylim()[1]))
+    axes.margins(x=0.02)
+    axes.legend(frameon=False, fontsize=FONT, labelcolor=LIGHT["soft"], loc="lower right")
+    return figure
+
+
+def accuracy_curve(classifier: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows at the ends of stretches of the stream, the accuracy in each, and that of all rows so far."""
+    history = classifier.history_
+    right = np.cumsum(history["accuracy"] * np.diff(history["rows"], prepend=0))
+    points = min(MOST_POINTS, max(1, history["rows"][-1] // ROWS_PER_POINT))
+    ends = np.searchsorted(history["rows"], history["rows"][-1] * np.arange(1, points + 1) / points)
+    rows, right = history["rows"][ends], right[ends]
+    return rows, np.diff(right, prepend=0) / np.diff(rows, prepend=0), right / rows
+
+
+def confusion_matrix(classifier: Any) -> "Figure":
+    """Which part of each class's rows was taken for which class before they were learned: blue rightly, red mistaken.
+
+    Of more than 30 classes, those with the most rows.
+    """
+    counts, names = _largest(classifier)
+    parts = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    side = len(parts)
+    figure, axes = new_figure(min(WIDTH * 0.95, 1.8 + 0.4 * side))
+    signed = np.where(np.eye(side, dtype=bool), parts, -np.sqrt(parts))  # a few percent of mistakes should be seen
+    axes.imshow(shades(FAINT * signed), interpolation="nearest")
+    axes.grid(visible=False)
+    axes.spines["bottom"].set_visible(False)
+    turn = 90 if side > 4 and max(map(len, names)) > 2 else 0
+    size = FONT if side <= MOST_WRITTEN else 7
+    axes.set_xticks(range(side), names, rotation=turn, fontsize=size, parse_math=False)
+    axes.set_yticks(range(side), names, fontsize=size, parse_math=False)
+    name_axes(axes, "taken for", "true class")
+    if side <= MOST_WRITTEN:
+        for (i, j), part in np.ndenumerate(parts):
+            if part:
+                look = {"ha": "center", "va": "center", "color": LIGHT["ink"]}
+                axes.text(j, i, percent(part), fontsize=FONT if side <= 6 else 7, **look)
+    return figure
+
+
+def _largest(classifier: Any) -> tuple[np.ndarray, list[str]]:
+    """Counts and names of the classes with the most rows, in the order of `classes_`."""
+    counts = classifier.confusion_
+    shown = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
+    return counts[np.ix_(shown, shown)], [clipped(str(classifier.classes_[i]), NAME) for i in shown]
+
+
+def weight_images(classifier: Any, shape: tuple[int, ...]) -> "Figure":
+    """The weights of each class as a picture: blue speaks for the class, red against it.
+
+    `shape` is (height, width) or (height, width, 3); the weights of a pixel's colours are added up. Two classes have
+    one picture, of what speaks for the second.
+    """
+    weights = np.asarray(classifier.coef_)[:MOST_CLASSES]
+    check_shape(weights, shape)
+    pictures = weights.reshape(len(weights), *shape[:2], -1).sum(axis=3)
+    top = np.percentile(np.abs(pictures), OUTLIERS) or np.abs(pictures).max() or 1.0
+    columns = math.ceil(math.sqrt(len(pictures) * 2))  # a single one need not fill the page
+    lines = math.ceil(len(pictures) / columns)
+    figure = empty_figure(WIDTH * lines / columns * shape[0] / shape[1] + 0.3 * lines)
+    names = machine_names(classifier)
+    for place, picture in enumerate(pictures):
+        axes = figure.add_subplot(lines, columns, place + 1)
+        axes.imshow(shades(np.clip(picture / top, -1, 1)), interpolation="nearest")
+        axes.set(xticks=[], yticks=[])
+        for spine in axes.spines.values():
+            spine.set_color(LIGHT["line"])
+        axes.set_title(clipped(names[place], NAME), fontsize=FONT, color=LIGHT["soft"], parse_math=False)
+    return figure
+
+
+def largest_weights(classifier: Any, machine: int = 0) -> "Figure":
+    """The columns with the largest weights as bars: to the right what speaks for the class, to the left against it."""
+    weights = classifier.coef_[machine]
+    order = np.argsort(-np.abs(weights), kind="stable")[:MOST_WEIGHTS]
+    order = order[np.argsort(weights[order], kind="stable")]
+    names = column_names(classifier)
+    figure, axes = new_figure(0.9 + 0.2 * len(order))
+    colours = [PALETTE[0] if weight >= 0 else PALETTE[1] for weight in weights[order]]
+    axes.barh(range(len(order)), weights[order], color=colours, height=0.7)
+    axes.set_yticks(range(len(order)), [clipped(names[i], NAME) for i in order], parse_math=False)
+    axes.grid(visible=False, axis="y")
+    axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
+    axes.axvline(0, color=LIGHT["soft"], linewidth=0.8)
+    name_axes(axes, "weight", "")
+    format_ticks(axes.xaxis, short)
+    axes.margins(y=0.02)
+    return figure
+
+
+def machine_names(classifier: Any) -> list[str]:
+    """What each row of `coef_` speaks for: a class, or of two classes the second."""
+    names = [str(label) for label in classifier.classes_]
+    return names if len(names) > 2 else names[-1:]
+
+
+def column_names(learner: Any) -> list[str]:
+    """The names of columns, or x0, x1 and so on."""
+    return [str(name) for name in learner.column_names_ or (f"x{i}" for i in range(learner.n_features_in_))]
