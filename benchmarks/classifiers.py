@@ -167,7 +167,9 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PRINTED = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False,), start=(1,))  # as rai2009 has it
 BEGUN = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False, True), start=(512,))
 CONTESTANTS = {
-    BATCH: Contestant(partial(LinearSVC, dual=False), options(C=(0.01, 0.1, 1.0, 10.0)), trials=1, is_batch=True),
+    BATCH: Contestant(
+        partial(LinearSVC, dual="auto", max_iter=200), options(C=(0.01, 0.1, 1.0, 10.0)), trials=1, is_batch=True
+    ),
     MAJORITY: Contestant(partial(DummyClassifier, strategy="most_frequent"), is_prepared=False, is_batch=True),
     "Perceptron": Contestant(partial(Perceptron, max_iter=1, tol=None, shuffle=False)),
     "Pegasos, k = 1": Contestant(partial(Pegasos, 1), PEGASOS),

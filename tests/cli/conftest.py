@@ -30,6 +30,16 @@ def clusters():
 
 
 @pytest.fixture
+def mail(tmp_path):
+    """A CSV file with two numbers and a label per row."""
+    X = np.random.default_rng(0).normal(size=(500, 2)).round(4)
+    labels = np.where(X.sum(axis=1) > 0, "spam", "ham")
+    lines = [f"{a},{b},{label}" for (a, b), label in zip(X, labels, strict=True)]
+    (tmp_path / "mail.csv").write_text("\n".join(["length,links,label", *lines]))
+    return X, labels
+
+
+@pytest.fixture
 def table(tmp_path, clusters):
     """A Parquet file with four numbers and a name per row."""
     import pyarrow as pa

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, PrototypeRegressor, StreamGreedy
+from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, PrototypeRegressor, StreamGreedy, StreamSVC
 from modicum.cli.objectives import AIMS, make_learner
 from modicum.cli.options import how_many
 from modicum.cli.values import called, command_name, parameter
@@ -26,6 +26,14 @@ from modicum.select.objectives.logdet import LogDet
         (OnlineGreedy, "kernel", "rbf([0.5, 2])", RBF([0.5, 2.0])),
         (OnlineGreedy, "kernel", "polynomial(degree=3)", Polynomial(degree=3)),
         (OnlineGreedy, "kernel", "2 * rbf(0.5) + linear()", 2.0 * RBF(0.5) + Linear()),
+        (OnlineGreedy, "budget", "1,000", "1,000"),  # no list where none is taken
+        (StreamSVC, "C", "auto", "auto"),
+        (StreamSVC, "C", "10", 10),
+        (StreamSVC, "C", "0.1, 1,10", [0.1, 1.0, 10.0]),
+        (StreamSVC, "C", "[0.1, 1]", [0.1, 1]),
+        (StreamSVC, "ellipsoid", "none", None),
+        (StreamSVC, "center", "true", True),
+        (StreamSVC, "class_weight", "{'spam': 2.5, 'ham': 1}", {"spam": 2.5, "ham": 1}),
         (ExemplarClustering, "phantom", "far", "far"),
         (StreamGreedy, "objective", "logdet", "logdet"),
     ],
@@ -72,6 +80,14 @@ def test_calls_that_make_nothing(text, words):
     with pytest.raises(ValueError, match=r"can't be made") as told:
         called(text)
     assert words in str(told.value)
+
+
+@pytest.mark.parametrize("text", ["{'spam': 2", "[1,", "{1: open('x')}"])
+def test_what_is_no_list_or_dict_stays_a_text_or_is_refused(text):
+    try:
+        assert parameter(StreamSVC, "class_weight", text) == text  # the learner refuses it in its own words
+    except ValueError as told:
+        assert "can't be read" in str(told)
 
 
 def test_names_of_commands():

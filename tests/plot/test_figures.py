@@ -278,8 +278,9 @@ def test_confusion_in_two_colours(classified):
     shades = axes.images[0].get_array()
     parts = classified.confusion_ / classified.confusion_.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.diag(shades[..., 3]), FAINT * np.diag(parts))
-    assert len(np.unique(shades[~np.eye(10, dtype=bool), :3], axis=0)) == 1
-    assert not np.allclose(shades[0, 0, :3], shades[0, 1, :3])
+    colours = {tuple(shade) for shade in shades[~np.eye(10, dtype=bool) & (parts > 0), :3]}
+    assert len(colours) == 1
+    assert tuple(shades[0, 0, :3]) not in colours
     assert len(axes.texts) == np.count_nonzero(parts)
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [str(i) for i in range(10)]
 
@@ -313,7 +314,7 @@ def test_weights_of_colours_are_added_up(spam):
     strongest = np.unravel_index(panel.images[0].get_array()[..., 3].argmax(), (2, 2))
     assert strongest == (0, 0)
     assert panel.get_title() == "True"
-    with pytest.raises(ValueError, match="need 9 columns.*have 4"):
+    with pytest.raises(ValueError, match=r"need 9 columns.*have 4"):
         weight_images(spam, (3, 3))
 
 

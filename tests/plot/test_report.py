@@ -344,8 +344,9 @@ def test_two_classes(report, spam):
     page = report(spam)
     assert "Blue speaks for the class spam, red against it." in page.text
     assert len(page.all("svg")) == 3
-    used = spam.candidates_[0]
-    assert f"mistakes {used['C']:g}" in page.text.replace(".0 ", " ").replace("C centered scaled ", "")
+    words = {True: "yes", False: "no"}
+    for one in spam.candidates_:
+        assert f"{one['C']:g} {words[one['center']]} {words[one['scale']]} {one['mistakes']:.0f}" in page.text
     assert "machine ellipsoid" in page.text
 
 

@@ -10,7 +10,8 @@ from modicum.cli.output import writer
 from modicum.cli.progress import say
 from modicum.cli.run import check_target
 from modicum.streams import stream
-from modicum.svm.stream_svc import GRID, StreamSVC, suggest_C
+from modicum.svm.stream_svc import StreamSVC
+from modicum.svm.suggest import GRID, suggest_C
 
 USUAL_GRID = ",".join(f"{C:g}" for C in GRID)
 Grid = Annotated[str, typer.Option(help="Numbers to try, such as 0.1,1,10.")]

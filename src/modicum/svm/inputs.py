@@ -64,8 +64,9 @@ class Inputs(Raw):
 
     def apply(self, X: Any) -> Any:
         if is_sparse(X):
-            parts = prepare_sparse(X.data, X.indices, X.indptr, X.shape[1], self.normalize, self.constant)
-            return as_csr(*parts, X.shape[1] + (self.constant > 0.0))
+            sizes = (X.shape[1], self.normalize, self.constant)
+            data, indices, indptr = prepare_sparse(X.data, X.indices, X.indptr, *sizes)
+            return as_csr(data, indices, indptr, X.shape[1] + (self.constant > 0.0))
         Z = self._room(X)
         prepare(X, self.moments, self.center, self.scale, self.normalize, self.constant, Z)
         return Z

@@ -2,9 +2,8 @@
 
 import copy
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
@@ -19,7 +18,6 @@ from modicum.kernels.stationary import Stationary
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
 from modicum.rows import n_rows, take
-from modicum.streams import stream
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
 from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
@@ -33,6 +31,7 @@ from modicum.svm.one_vs_rest import OneVsRest
 from modicum.svm.record import Record, likeliest_sharpness, log_probabilities
 from modicum.svm.tournament import Entrant, Tournament
 from modicum.svm.tray import Tray
+from modicum.svm.weights import Weights, class_weights
 from modicum.waiting import Waiting
 
 ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
@@ -41,7 +40,6 @@ WIDEST_FULL = 64  # columns up to which a whole covariance matrix costs little
 TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 2048  # rows at a time, if they are sparse or objects
 PREDICT_TILE = 2048
-GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # what `suggest_C` tries
 RARE = 0.05  # a class with a smaller part of the rows is worth a warning
 
 
@@ -160,6 +158,7 @@ class StreamSVC(ClassifierMixin, Learner):
     _tray: Tray | None = None
     _labels: Labels
     _tournament: Tournament
+    _weights: Weights
     _record: Record
     _first: Waiting | None
 
@@ -233,13 +232,13 @@ class StreamSVC(ClassifierMixin, Learner):
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_tournament"):
             self._begin(X)
-        self._follow(X, y, self._relative(weight, len(y)))
+        self._follow(X, y, self._weights.relative(weight, len(y)))
         self._keep_within_budget()
 
     def _learn_tray(self) -> None:
         if self._tray is not None and self._tray.count:
             rows, codes = self._tray.empty()
-            self._follow(rows, self._labels.values[codes], self._relative(None, len(codes)))
+            self._follow(rows, self._labels.values[codes], self._weights.relative(None, len(codes)))
             self._derived = {}
 
     def _put_up_tray(self) -> None:
@@ -247,8 +246,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self._tray = Tray(self.n_features_in_, self._dtype) if is_plain and self.budget is None else None
 
     def _begin(self, X: Any) -> None:
-        self._labels, self._record = Labels(), Record()
-        self._total_weight, self._n_weights = 0.0, 0
+        self._labels, self._weights, self._record = Labels(), Weights(), Record()
         self._tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
         self._tournament = self._field(X)
         waits = self.start > 1 and not self._is_ellipsoid()
@@ -279,7 +277,7 @@ class StreamSVC(ClassifierMixin, Learner):
         if self.class_weight is not None:
             before = self._record.confusion.sum(axis=1)
             counts = before + np.cumsum(codes[:, None] == np.arange(len(before)), axis=0)
-            weight = weight * self._class_weights(codes, counts)
+            weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
         decisions = self._tournament.learn(X, codes, weight)
         self._record.add(decisions, codes, self._rng)
         if self._first is not None and self._tournament.has_just_ranked:
@@ -290,7 +288,8 @@ class StreamSVC(ClassifierMixin, Learner):
         codes, weight = first.targets, first.weights
         assert codes is not None
         if self.class_weight is not None:
-            weight = weight * self._class_weights(codes, self._record.confusion.sum(axis=1)[None])
+            counts = self._record.confusion.sum(axis=1)[None]
+            weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
         self._tournament.begin_anew(first.rows.values, codes, weight)
         if 2 * len(codes) > self.start:
             self._first = None
@@ -300,25 +299,6 @@ class StreamSVC(ClassifierMixin, Learner):
         for entrant in self._tournament.entrants:
             entrant.machines.add_class()
         self._record.add_class(len(self._tournament.leader.machines.machines))
-
-    def _relative(self, weight: np.ndarray | None, count: int) -> np.ndarray:
-        """Weights over the mean of all weights so far: C then means the same whatever their unit."""
-        if weight is None and self._total_weight == self._n_weights:  # there have never been others than 1
-            self._n_weights += count
-            self._total_weight = float(self._n_weights)
-            return np.ones(count)
-        weight = np.ones(count) if weight is None else weight
-        sums = np.cumsum(np.append(self._total_weight, weight))[1:]  # one by one, so that chunks make no difference
-        counts = np.arange(self._n_weights + 1, self._n_weights + count + 1)
-        self._total_weight, self._n_weights = float(sums[-1]), int(counts[-1])
-        return weight * counts / sums
-
-    def _class_weights(self, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Weights of rows by their class; balanced, all classes together weigh the same by these counts."""
-        if isinstance(self.class_weight, dict):
-            return np.array([self.class_weight.get(label, 1.0) for label in self._labels.values.tolist()])[codes]
-        own = np.broadcast_to(counts, (len(codes), counts.shape[1]))[np.arange(len(codes)), codes]
-        return counts.sum(axis=1) / (np.count_nonzero(counts, axis=1) * own)
 
     def _end_of_stream(self) -> None:
         counts = self._record.confusion.sum(axis=1)
@@ -444,8 +424,7 @@ class StreamSVC(ClassifierMixin, Learner):
             self._learn_rows_of(mine, labels)
         else:
             self._merge_machines(other)
-        self._total_weight += other._total_weight
-        self._n_weights += other._n_weights
+        self._weights.merge(other._weights)
         self._keep_within_budget()
 
     def _learn_rows_of(self, first: Waiting, labels: Labels) -> None:
@@ -548,7 +527,7 @@ class StreamSVC(ClassifierMixin, Learner):
             raise ValueError("StreamSVC: what is proven is about balls. Learn with ellipsoid=None.")
         radius, least = (np.array([getattr(ball, name) for ball in balls]) for name in ("radius", "least_radius"))
         square = np.array([ball.square for ball in balls])
-        is_even = self.normalize and self.class_weight is None and self._total_weight == self._n_weights
+        is_even = self.normalize and self.class_weight is None and self._weights.are_ones
         length = 1.0 + 1.0 / self._tournament.leader.C if is_even else np.nan
         return BallGuarantee(
             names=self._names_of_machines(),
@@ -637,8 +616,8 @@ class StreamSVC(ClassifierMixin, Learner):
             strangers = y[self._announced[at] != y]
             if len(strangers):
                 raise DataError(
-                    f"{name}: the label {str(strangers[0])!r} is not among the classes that were announced. Those given "
-                    "to fit are; partial_fit alone takes new ones."
+                    f"{name}: the label {str(strangers[0])!r} was not announced. Labels given to fit "
+                    "announce their classes; partial_fit alone takes new ones."
                 )
         return y
 
@@ -661,46 +640,3 @@ class StreamSVC(ClassifierMixin, Learner):
 
 def _is_grid(value: Any) -> bool:
     return isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(map(POSITIVE.accepts, value))
-
-
-class _Marathon(StreamSVC):
-    """All candidates run to the end."""
-
-    _eliminate = False
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """The C that made the fewest mistakes, and for each the part of rows that it got right before learning them."""
-
-    C: float
-    accuracy: dict[float, float]
-
-    def __str__(self) -> str:
-        lines = [f"C = {C:g}: {part:.4f}{'  <- best' if C == self.C else ''}" for C, part in self.accuracy.items()]
-        return "\n".join(lines)
-
-
-def suggest_C(source: Any, grid: Sequence[float] = GRID, *, target: Any = None, **params: Any) -> Suggestion:
-    """Find a good C in one pass: all candidates learn every row once, each row is classified before it is learned.
-
-    Parameters
-    ----------
-    source : Stream, or anything that `modicum.stream` reads
-    grid : positive numbers to try
-    target : labels, or the name of their column, as in `modicum.stream`
-    params : other parameters of `StreamSVC`; with `center` or `scale` at "auto", the best of them counts for each C
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(2000, 5))
-    >>> found = suggest_C(X, [0.01, 1.0, 100.0], target=X[:, 0] + X[:, 1] > 0)
-    >>> len(found.accuracy), found.accuracy[found.C] > 0.95
-    (3, True)
-    """
-    model = _Marathon(tuple(grid), **params).learn(stream(source, target=target))
-    entrants = model._tournament.entrants
-    best = min(entrants, key=lambda entrant: entrant.score)
-    fewest = {C: min(entrant.mistakes for entrant in entrants if entrant.C == C) for C in sorted(grid)}
-    return Suggestion(best.C, {C: 1.0 - mistakes / model._n_weights for C, mistakes in fewest.items()})
