@@ -2,7 +2,7 @@
 
     python benchmarks/run.py [--quick] [--only NAME ...] [--peer-python [PACKAGE=]INTERPRETER]
 
-Allow 90 minutes on 2 cores that do nothing else; with --quick some minutes. Results go to benchmarks/results
+Allow two hours on 2 cores that do nothing else; with --quick some minutes. Results go to benchmarks/results
 (with --quick to results/quick); afterwards `python benchmarks/tables.py` puts the tables into README and docs.
 """
 

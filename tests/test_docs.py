@@ -28,7 +28,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+OPTION = re.compile(r"(?<![\w-])--[a-zA-Z][a-z-]*")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -190,6 +190,7 @@ def test_every_public_name_is_told_of():
         ("exemplars", ["ExemplarClustering"]),
         ("selectors", ["OnlineGreedy", "BlockGreedy", "StreamGreedy", "SieveStreaming", "ThreeSieves"]),
         ("regression", ["SparseGPRegressor", "PrototypeRegressor", "KRLS"]),
+        ("classification", ["StreamSVC"]),
     ],
 )
 def test_every_parameter_is_explained(page, learners):

@@ -147,7 +147,9 @@ def plot(result, ours, curves):
         axes.axhline(accuracy, color=OURS, ls=style, lw=1.4, label=f"one pass of {name}")
     axes.set(xscale="log", xlabel="passes of the CVM", ylabel="test accuracy, %", title="MNIST, 8 against 9")
     axes.set_ylim(bottom=max(50, min(ours.values()) - 25))
-    axes.legend(fontsize=8)
+    ticks = [count for count in (1, 10, 100, 1000) if count <= lines.shape[1]]
+    axes.set_xticks(ticks, [f"{count:,}" for count in ticks])
+    axes.legend(fontsize=8, loc="lower right")
     figure.supxlabel("shaded: from the worst to the best of the starts", fontsize=8, color=GREY)
     result.figure(figure)
     plt.close(figure)

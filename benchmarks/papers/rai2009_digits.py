@@ -15,7 +15,7 @@ from classifiers import AUTO, BATCH, BEGUN_2, CONTESTANTS, TEN_DIGITS, Workers, 
 from common import GREY, OURS, PEER, Result, arguments, figures
 
 COMMAND = "python benchmarks/papers/rai2009_digits.py"
-LEARNERS = (BATCH, "Perceptron", "passive-aggressive", "SGD", "SGD, averaged", BEGUN_2, "diagonal", AUTO)
+LEARNERS = (BATCH, "Perceptron", "passive-aggressive", "SGD", "SGD, averaged", BEGUN_2, "diagonal", "full", AUTO)
 COLUMNS = [
     ("learner", "learner", ""),
     ("mean", "accuracy, %", ".2f"),

@@ -106,6 +106,10 @@ def told(row):
     return f"{row['mean']:.2f}" + ("" if row["deviation"] is None else f" ± {row['deviation']:.2f}")
 
 
+def color_of(name):
+    return OURS if CONTESTANTS[name].is_ours else GREY if name == BATCH else PEER
+
+
 def plot(result, rows, tasks):
     plt = figures()
     figure, panels = plt.subplots(1, len(tasks), figsize=(2.1 * len(tasks), 4.6), sharey=True)
@@ -115,7 +119,7 @@ def plot(result, rows, tasks):
         batch = next(row["mean"] for row in rows if (row["task"], row["learner"]) == (task, BATCH))
         axes.axvline(batch, color=GREY, lw=1, ls="--")
         for row in (row for row in rows if row["task"] == task):
-            y, color = names.index(row["learner"]), OURS if CONTESTANTS[row["learner"]].is_ours else PEER
+            y, color = names.index(row["learner"]), color_of(row["learner"])
             axes.plot(row["accuracies"], [y] * len(row["accuracies"]), "|", ms=5, mew=0.8, color=color, alpha=0.5)
             axes.plot(row["mean"], y, "o", ms=5, color=color)
             if row["paper"] is not None and task in SAME_ROWS:
@@ -124,7 +128,7 @@ def plot(result, rows, tasks):
         axes.set(title=task, xlim=(max(50, min(shown) - 2), min(100.2, max(shown) + 2)))
     panels[0].set_yticks(range(len(names)), names)
     figure.supxlabel(
-        "accuracy after one pass, %; blue: modicum, red: peers, dashed: batch; diamonds: the paper's numbers",
+        "accuracy after one pass, %; blue: modicum, red: peers, grey: batch; diamonds: the paper's numbers",
         fontsize=8,
         color=GREY,
     )

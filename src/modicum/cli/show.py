@@ -39,7 +39,8 @@ def describe(learner: Learner) -> dict[str, Any]:
     facts: dict[str, Any] = {"learner": " ".join(repr(learner).split())}
     if not learner._is_fitted():
         return facts | {"rows seen": "none yet"}
-    facts["rows seen"] = f"{learner.n_seen_:,} of {learner.n_features_in_} columns"
+    columns = "column" if learner.n_features_in_ == 1 else "columns"
+    facts["rows seen"] = f"{learner.n_seen_:,} of {learner.n_features_in_} {columns}"
     facts["held"] = f"{learner.n_retained_:,} rows, {format_bytes(learner.nbytes_)}"
     for name in ("utility_", "loss_", "value_", "noise_"):
         if hasattr(learner, name):

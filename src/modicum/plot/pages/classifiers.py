@@ -133,7 +133,7 @@ def _settings(learner: Any) -> Section:
 
 
 def _machine(learner: Any) -> list[tuple[str, str]]:
-    facts = [("rows that changed it", count(learner.n_core_))]
+    facts = [("updates, all machines", count(learner.n_core_))]
     if not len(learner.radius_):
         return [("machine", "ellipsoid"), *facts]
     balls = "ball" if learner.n_balls == 1 else plural(learner.n_balls, "ball")
