@@ -69,10 +69,8 @@ def test_a_ball_that_is_better_is_left_alone():
     machine.mistakes = np.array([1.0, 2.0])
     np.testing.assert_array_equal(machine.decide(rows[0]), ball.decide(rows[0]))
     np.testing.assert_array_equal(machine.coef, np.append(ball.coef, 0.0))
-    more = data(seed=1)
-    assert (
-        machine.copied().learn(*(part[:1] for part in more))[0] == ball.copied().learn(*(part[:1] for part in more))[0]
-    )
+    first = [part[:1] for part in data(seed=1)]
+    assert machine.copied().learn(*first) == ball.copied().learn(*first)
 
 
 def test_any_chunks_give_the_same_bits():
@@ -108,9 +106,10 @@ def test_merging_merges_both():
     np.testing.assert_array_equal(ours.mistakes, mistakes)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: Ball(3, 2), lambda: Balls(3, 3), lambda: KernelBall(Polynomial(2, scale=1.0), 2)]
-)
+BALLS = [lambda: Ball(3, 2), lambda: Balls(3, 3), lambda: KernelBall(Polynomial(2, scale=1.0), 2)]
+
+
+@pytest.mark.parametrize("make", BALLS)
 def test_what_is_asked_of_the_ball_is_answered_by_it(make):
     rows = data()
     machine, ball = WithIntercept(make()), make()

@@ -11,7 +11,7 @@ from modicum.exceptions import DataError
 from modicum.kernels import RBF, FunctionKernel, Linear, Polynomial
 from modicum.svm.ball import Ball
 from modicum.svm.enclosing import enclose, enclose_two
-from modicum.svm.kernel_ball import BLOCK, KernelBall
+from modicum.svm.kernel_ball import BLOCK, RIDGE, KernelBall
 
 KERNEL = RBF(1.5)
 
@@ -30,15 +30,16 @@ def features(kernel, Z):
 
 
 class Explicit:
-    """rai2009, Algorithm 2, on explicit vectors; core vectors beyond the limit are projected away."""
+    """rai2009, Algorithm 2, on explicit vectors; core vectors beyond the limit are projected on the others."""
 
     def __init__(self, F, sign, cost, lookahead, limit=sys.maxsize):
         self.F, self.lookahead, self.limit = F, lookahead, limit
         self.points = np.hstack([sign[:, None] * F, np.diag(1 / np.sqrt(cost))])
-        self.center, self.radius, self.core, self.waiting = None, 0.0, [], []
+        self.center, self.radius, self.moved, self.core, self.waiting = None, 0.0, 0.0, [], []
+        self.alpha, self.sign = np.empty(0), sign
         for n, point in enumerate(self.points):
             if self.center is None:
-                self.center, self.core = point, [n]
+                self.center, self.core, self.alpha = point, [n], sign[n : n + 1]
             elif np.linalg.norm(point - self.center) > self.radius:
                 self.waiting.append(n)
                 if len(self.waiting) == lookahead:
@@ -47,21 +48,27 @@ class Explicit:
     def enclose(self):
         P = np.vstack([self.center, self.points[self.waiting]])
         weights, self.radius = enclose(P @ P.T, np.append(self.radius, np.zeros(len(self.waiting))))
-        self.core = [n for n in self.core if weights[0] > 0]
-        self.core += [n for n, weight in zip(self.waiting, weights[1:], strict=True) if weight > 0]
+        alpha = np.append(weights[0] * self.alpha, weights[1:] * self.sign[self.waiting])
+        self.core = [n for n, a in zip(self.core + self.waiting, alpha, strict=True) if a != 0]
+        self.alpha = alpha[alpha != 0]
         self.center, self.waiting = weights @ P, []
         while len(self.core) > self.limit:
             self.let_one_go()
 
     def let_one_go(self):
-        width = self.F.shape[1]
-        w = self.center[:width]
-        kept = [self.core[:j] + self.core[j + 1 :] for j in range(len(self.core))]
-        shadows = [self.F[rows].T @ np.linalg.lstsq(self.F[rows].T, w)[0] for rows in kept]
-        moved = [np.linalg.norm(w - shadow) for shadow in shadows]
-        least = int(np.argmin(moved))
-        self.core, self.radius = kept[least], self.radius + moved[least]
-        self.center = np.append(shadows[least], self.center[width:])
+        """Take the one without which the center, and a little its coefficients, can stay nearest to where they are."""
+        columns, width = self.F[self.core].T, self.F.shape[1]
+        A = np.vstack([columns, np.diag(np.sqrt(RIDGE) * np.linalg.norm(columns, axis=0))])
+        tries = []
+        for j in range(len(self.core)):
+            others = np.delete(np.arange(len(self.core)), j)
+            alpha = np.linalg.lstsq(A[:, others], A @ self.alpha)[0]
+            tries.append((np.linalg.norm(A @ self.alpha - A[:, others] @ alpha), others, alpha))
+        _, others, self.alpha = min(tries, key=lambda one: one[0])
+        self.core = [self.core[j] for j in others]
+        w = columns[:, others] @ self.alpha
+        self.moved += np.linalg.norm(w - self.center[:width])
+        self.center = np.append(w, self.center[width:])
 
 
 def learned(rows, kernel=KERNEL, lookahead=1, limit=sys.maxsize, chunk=1000):
@@ -93,7 +100,7 @@ def test_it_is_the_ball_in_explicit_dimensions(lookahead, limit, kernel):
     if twin.waiting:
         twin.enclose()
     np.testing.assert_allclose(ball.decide(rows[0]), F @ twin.center[: F.shape[1]], atol=1e-6)
-    assert ball.radius == pytest.approx(twin.radius, rel=1e-7)
+    assert ball.radius == pytest.approx(twin.radius + twin.moved, rel=1e-7)
     assert ball.slack == pytest.approx((twin.center[F.shape[1] :] ** 2).sum(), rel=1e-6)
     assert np.linalg.norm(twin.points - twin.center, axis=1).max() <= ball.radius * (1 + 1e-7)
 

@@ -80,7 +80,7 @@ def test_large_numbers_of_another_type_are_the_same_labels():
     [([1, 2], ["1", "2"]), (["1"], [1]), ([1, 0], [True, False]), ([True], [1.0]), ([b"a"], ["a"])],
 )
 def test_kinds_do_not_mix(known_ones, come):
-    with pytest.raises(DataError, match="were .* before"):
+    with pytest.raises(DataError, match=r"were .* before"):
         known(np.array(known_ones)).check(np.array(come))
 
 

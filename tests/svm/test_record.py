@@ -128,10 +128,8 @@ def test_merged_records_speak_of_the_same_classes(n_classes, codes):
     decisions, labels = ours.sample
     assert len(labels) == 500
     mine, their_own = data(300, n_classes), data(200, n_classes, seed=1)
-    columns = (
-        [their_own[0] if codes[1] == 1 else -their_own[0]] if n_classes == 2 else [their_own[0][:, codes.argsort()]]
-    )
-    both = np.concatenate([mine[0], *columns]), np.concatenate([mine[1], codes[their_own[1]]])
+    theirs_here = np.array([1, -1])[codes[:1]] * their_own[0] if n_classes == 2 else their_own[0][:, codes.argsort()]
+    both = np.concatenate([mine[0], theirs_here]), np.concatenate([mine[1], codes[their_own[1]]])
     order, twin = np.lexsort(decisions.T), np.lexsort(both[0].T)
     np.testing.assert_array_equal(decisions[order], both[0][twin])
     np.testing.assert_array_equal(labels[order], both[1][twin])
@@ -190,9 +188,8 @@ def test_the_likeliest_sharpness_is_found(sharpness):
 
 def test_sharpness_of_nothing_is_finite():
     assert likeliest_sharpness(np.empty(0), np.empty(0, int)) == 1.0
-    assert np.isfinite(
-        log_probabilities(likeliest_sharpness(np.zeros(4), np.array([0, 1, 0, 1])) * np.array([1e10]))
-    ).all()
+    sharpness = likeliest_sharpness(np.zeros(4), np.array([0, 1, 0, 1]))
+    assert np.isfinite(log_probabilities(sharpness * np.array([1e10]))).all()
 
 
 def test_log_probabilities():

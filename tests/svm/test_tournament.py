@@ -185,5 +185,5 @@ def test_a_suggestion_of_single_rows_counts_them_all():
 
 
 def test_errors_speak_of_the_learner():
-    with pytest.raises(ValueError, match="^StreamSVC: C must be"):
+    with pytest.raises(ValueError, match=r"^StreamSVC: C must be"):
         suggest_C(data(10)[0], [-1.0], target=data(10)[1])

@@ -5,11 +5,14 @@ import math
 import numpy as np
 
 from modicum._jit import compiled, compiled_sums
-from modicum._jit.linalg import solve_forward
+from modicum._jit.linalg import delete_from_factor, solve_forward, times
 
 EXCESS = 1e-13  # a ball may stick out this far, in units of the largest distance: hardly more than rounding
 MOST_IDLE = 20  # steps that raise nothing, before it is as good as rounding lets it be
 LEAST_PIVOT = 1e-13  # of a center that lies in the affine hull of others; weights then go far, and one of them to zero
+FEW = 32  # tight balls that join one by one; if there are more, guessing all of them at once is quicker
+TRADES = 2  # per ball: then hardly a guess is wrong
+PANEL = 32  # rows of the factor at once: products of matrices are quick, and what is left of a panel stays in the cache
 
 
 @compiled
@@ -50,16 +53,25 @@ def enclose(gram, radii, weights):
     A, reach = gram_around(gram, first)
     gaps = np.zeros(n)
     protrusion = np.empty(n)  # |q_i|^2 - gaps_i^2: above zero for what sticks out of the largest ball
-    weights[:] = 0.0
-    weights[first] = 1.0
+    put_all_on(first, weights)
     if reach == 0.0:
         return radii[first]
     for i in range(n):
         gaps[i] = (radii[first] - radii[i]) / reach
         length = math.sqrt(A[i, i])
         protrusion[i] = (length - gaps[i]) * (length + gaps[i])
-    climb(A, gaps, protrusion, first, weights)
+    if not climb(A, gaps, protrusion, weights, FEW):
+        trade(A, gaps, protrusion, weights)
+        if not climb(A, gaps, protrusion, weights, n):
+            put_all_on(first, weights)
+            climb(A, gaps, protrusion, weights, n)
     return radius_around(A, radii, reach, weights)
+
+
+@compiled
+def put_all_on(first, weights):
+    weights[:] = 0.0
+    weights[first] = 1.0
 
 
 @compiled_sums
@@ -79,20 +91,59 @@ def gram_around(gram, first):
 
 
 @compiled_sums
-def climb(A, gaps, protrusion, first, weights):
-    """Raise the lower bound until it meets the upper one; weights are all on the first ball when it begins."""
+def trade(A, gaps, protrusion, weights):
+    """Guess the weights: from even ones on, the ball that sticks out least gives some to the one that does most.
+
+    Each trade is the best one for these two (as in SMO) and costs O(n); t follows the lower bound.
+    """
     n = len(gaps)
-    tight, U, is_tight = np.empty(n, np.int64), np.empty((n, n)), np.zeros(n, np.bool_)
+    weights[:] = 1.0 / n
+    products = np.empty(n)
+    value = -times(A, n, weights, products)
+    value += weights @ protrusion
+    gap = weights @ gaps
+    slope = protrusion - 2.0 * products
+    for _ in range(TRADES * n):
+        t = zero_of(value, gap)
+        buyer, seller, most, least = 0, 0, -np.inf, np.inf
+        for i in range(n):
+            outside = slope[i] - 2.0 * t * gaps[i]
+            if outside > most:
+                buyer, most = i, outside
+            if outside < least and weights[i] > 0.0:
+                seller, least = i, outside
+        square = A[buyer, buyer] - 2.0 * A[buyer, seller] + A[seller, seller]
+        if square <= 0.0:
+            break
+        amount = min(weights[seller], 0.5 * (most - least) / square)
+        value += amount * (slope[buyer] - slope[seller] - amount * square)
+        gap += amount * (gaps[buyer] - gaps[seller])
+        weights[buyer] += amount
+        weights[seller] -= amount
+        for i in range(n):
+            slope[i] -= 2.0 * amount * (A[buyer, i] - A[seller, i])
+
+
+@compiled_sums
+def climb(A, gaps, protrusion, weights, most_tight):
+    """Raise the lower bound until it meets the upper one. Tight balls are those with weight, when it begins.
+
+    Returns False if they are affinely dependent, or once there are more of them than allowed.
+    """
+    n = len(gaps)
+    tight, U, is_tight = np.empty(n, np.int64), np.empty((n, n)), weights > 0.0
     target, ones, products, excess = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     best, least = weights.copy(), np.inf  # of the upper bounds: they may rise and fall
-    n_tight = join(U, tight, 0, A, first)
-    is_tight[first] = True
+    n_tight = is_tight.sum()
+    tight[:n_tight] = np.flatnonzero(is_tight)
+    if not factor(U, tight, n_tight, A):
+        return False
     t, idle, blocked = 0.0, 0, False
     while idle < MOST_IDLE:
         risen = max(t, lower_bound(A, tight, n_tight, gaps, protrusion, weights, products))
         idle = 0 if risen > t else idle + 1
         t = risen
-        most = outermost(A, tight, n_tight, gaps, protrusion, weights, products, t, excess)
+        most = outermost(tight, n_tight, gaps, protrusion, weights, products, t, excess)
         met = excess[most] <= EXCESS
         if met or t + excess[most] < least:
             least = t + excess[most]
@@ -101,6 +152,8 @@ def climb(A, gaps, protrusion, first, weights):
             break
         newcomer = -1 if blocked else outermost_other(is_tight, excess)
         if newcomer >= 0:
+            if n_tight == most_tight:
+                return False
             n_tight = join(U, tight, n_tight, A, newcomer)
             is_tight[newcomer] = True
         best_on_hull(U, tight, n_tight, gaps, protrusion, t, target, ones)
@@ -108,13 +161,38 @@ def climb(A, gaps, protrusion, first, weights):
         blocked = leaver >= 0
         if blocked:
             is_tight[tight[leaver]] = False
-            n_tight = leave(U, tight, n_tight, A, leaver)
+            delete_from_factor(U, n_tight, leaver, ones)
+            tight[leaver : n_tight - 1] = tight[leaver + 1 : n_tight].copy()
+            n_tight -= 1
     weights[:] = best / best.sum()
+    return True
+
+
+@compiled_sums
+def factor(U, tight, n_tight, A):
+    """The upper Cholesky factor of A + 1 on the tight set: definite if centers are affinely independent, else False."""
+    for a in range(n_tight):
+        for b in range(a, n_tight):
+            U[a, b] = A[tight[a], tight[b]] + 1.0
+    for start in range(0, n_tight, PANEL):
+        end = min(start + PANEL, n_tight)
+        above = U[:start, start:n_tight].copy()
+        U[start:end, start:n_tight] -= np.dot(above[:, : end - start].copy().T, above)
+        for a in range(start, end):
+            for c in range(start, a):
+                for b in range(a, n_tight):
+                    U[a, b] -= U[c, a] * U[c, b]
+            if U[a, a] <= LEAST_PIVOT:
+                return False
+            scale = 1.0 / math.sqrt(U[a, a])
+            for b in range(a, n_tight):
+                U[a, b] *= scale
+    return True
 
 
 @compiled_sums
 def join(U, tight, n_tight, A, newcomer):
-    """One more row of the Cholesky factor of A + 1 on the tight set: definite if centers are affinely independent."""
+    """One more row of the factor. A pivot that is too small gets larger: its ball, or one of those it hangs on, leaves soon."""
     column = np.empty(n_tight)
     for a in range(n_tight):
         column[a] = A[tight[a], newcomer] + 1.0
@@ -126,16 +204,6 @@ def join(U, tight, n_tight, A, newcomer):
     U[n_tight, n_tight] = math.sqrt(max(pivot, LEAST_PIVOT))
     tight[n_tight] = newcomer
     return n_tight + 1
-
-
-@compiled
-def leave(U, tight, n_tight, A, leaver):
-    """Rows of the factor before the one that leaves stay as they are; those behind it join again."""
-    behind = tight[leaver + 1 : n_tight].copy()
-    n_tight = leaver
-    for i in behind:
-        n_tight = join(U, tight, n_tight, A, i)
-    return n_tight
 
 
 @compiled_sums
@@ -151,11 +219,17 @@ def lower_bound(A, tight, n_tight, gaps, protrusion, weights, products):
             products[j] += weights[i] * A[i, j]
     for a in range(n_tight):
         value -= weights[tight[a]] * products[tight[a]]
+    return zero_of(value, gap)
+
+
+@compiled
+def zero_of(value, gap):
+    """The t > 0 at which value - 2 t gap - t^2 is zero, or 0."""
     return value / (gap + math.sqrt(gap * gap + value)) if value > 0.0 else 0.0
 
 
 @compiled_sums
-def outermost(A, tight, n_tight, gaps, protrusion, weights, products, t, excess):
+def outermost(tight, n_tight, gaps, protrusion, weights, products, t, excess):
     """excess_i = |x - q_i| - (t + gaps_i), by the difference of their squares. Returns where it is largest."""
     square = 0.0
     for a in range(n_tight):

@@ -150,6 +150,9 @@ class Ball(Starter):
 
     # ---- copies and merging ----------------------------------------------------------------------
 
+    def blank(self) -> Self:
+        return type(self)(len(self._v), self.lookahead)
+
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror._end = None

@@ -86,6 +86,9 @@ class Balls(Starter):
         """The paper's xi^2: squared length of the center in the coordinates of single rows."""
         return float(self._balls[: self._n, SHARE] ** 2 @ self._balls[: self._n, SLACK])
 
+    def blank(self) -> Self:
+        return type(self)(self._V.shape[1], self.n_balls)
+
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror._V *= -1.0

@@ -34,6 +34,9 @@ class Diagonal(Machine):
         self.n_core += learn_diagonal(Z, sign, cost, self.coef, self._variance, decisions)
         return decisions
 
+    def blank(self) -> Self:
+        return type(self)(len(self.coef))
+
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror.coef[:] *= -1.0
@@ -86,6 +89,9 @@ class Full(Machine):
     @property
     def coef(self) -> np.ndarray:
         return self._mean
+
+    def blank(self) -> Self:
+        return type(self)(len(self._mean))
 
     def mirrored(self) -> Self:
         mirror = self.copied()

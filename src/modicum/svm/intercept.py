@@ -48,6 +48,9 @@ class WithIntercept(Starter):
         slope, intercept = (1.0, 0.0) if self._is_bare else self.line.coef
         return np.append(slope * self.ball.coef, intercept)
 
+    def blank(self) -> Self:
+        return type(self)(self.ball.blank())
+
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror.ball = self.ball.mirrored()

@@ -17,14 +17,16 @@ from modicum.svm.machine import Starter
 
 BLOCK = 256  # rows whose kernel values are computed at once
 DECIDE_TILE = 2048  # the same, for rows that are only asked about
+RIDGE = 1e-3  # added to kernel values k(x, x) of core vectors when one of them goes: some may be nearly the same row
 
 
 class KernelBall(Starter):
     """`Ball` with a kernel: the center is a combination of the core vectors, which are rows that were outside once.
 
     Without a limit all core vectors are kept. With one, the core vector goes without which the center moves the least,
-    once the others have taken over what they can of it: by |coefficient| / sqrt((K^-1)_jj). The radius grows by the
-    distance that the center has moved, so that the ball still encloses all that it did.
+    once the others have taken over what they can of it: by |coefficient| / sqrt((K^-1)_jj). The distances that the
+    center has moved are added to the radius when that is asked for, so that the ball still encloses all that it did;
+    which rows are outside is decided without them, or the ball would soon be too large to learn anything.
 
     Guarantee: all points but those that wait are inside the ball, up to rounding, whatever the limit. Without a limit
     and with a lookahead of 1, its radius is at most 3/2 of that of the smallest ball around all points.
@@ -38,7 +40,7 @@ class KernelBall(Starter):
     lookahead : int
         The paper's L. With 1 it is Algorithm 1.
     limit : int, default=sys.maxsize
-        Core vectors to keep; up to `lookahead` rows that wait come on top.
+        Core vectors to keep; fewer than `lookahead` rows that wait come on top.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class KernelBall(Starter):
         self.alpha = np.empty(0)
         self._square = 0.0  # of the center's length, without the slack
         self._radius = 0.0
+        self._moved = 0.0  # distances that the center has moved as core vectors went
         self._slack = 0.0
         self._gram: Inverse | None = None  # kernel values between core vectors, once one of them has to go
         self._waiting: Rows | None = None
@@ -149,7 +152,7 @@ class KernelBall(Starter):
         if self.core is None:
             self.core = Rows.like(rows, self.limit)
         if self._gram is not None:
-            _append(self._gram, self._between(self.core.values, rows), self._between(rows, rows))
+            _append(self._gram, self._between(self.core.values, rows), _ridged(self._between(rows, rows)))
         self.core.put(len(self.alpha) + np.arange(len(alpha)), rows)
         self.alpha = np.concatenate([self.alpha, alpha])
         left = np.flatnonzero(self.alpha)
@@ -180,20 +183,26 @@ class KernelBall(Starter):
         """The core vector whose part that the others can't take over is the smallest."""
         if self._gram is None:
             assert self.core is not None
-            self._gram = Inverse.of(self._between(self.core.values, self.core.values), self.limit)
+            self._gram = Inverse.of(_ridged(self._between(self.core.values, self.core.values)), self.limit)
         return int(np.argmin(self.alpha**2 / self._gram.inverse.diagonal()))
 
     def _hand_over(self, j: int) -> None:
-        """Core vector j leaves its projection on the others to them; the ball grows by how far the center moves."""
+        """Core vector j leaves its projection on the others to them."""
         assert self._gram is not None
         self._floor = self.least_radius
-        K, column = self._gram.matrix, self._gram.inverse[j]
+        column = self._gram.inverse[j]
         change = self.alpha[j] / column[j] * column
         self.alpha = self.alpha - change
         self.alpha[j] = 0.0
-        self._radius += math.sqrt(max(change @ K @ change, 0.0))
-        self._square = float(self.alpha @ K @ self.alpha)
+        self._moved += math.sqrt(max(self._quadratic(change), 0.0))
+        self._square = self._quadratic(self.alpha)
         self._end = None
+
+    def _quadratic(self, a: np.ndarray) -> float:
+        """a.K a for the kernel matrix K of the core vectors, from which the ridge is taken off again."""
+        assert self._gram is not None
+        M = self._gram.matrix
+        return float(a @ M @ a - RIDGE / (1.0 + RIDGE) * (a**2 @ M.diagonal()))
 
     def _similarities(self, X: Any) -> np.ndarray:
         """Kernel values of rows against the core vectors."""
@@ -224,7 +233,7 @@ class KernelBall(Starter):
 
     @property
     def radius(self) -> float:
-        return self._finished()[2]
+        return self._finished()[2] + self._moved
 
     @property
     def least_radius(self) -> float:
@@ -259,6 +268,11 @@ class KernelBall(Starter):
 
     # ---- copies and merging ----------------------------------------------------------------------
 
+    def blank(self) -> Self:
+        blank = type(self)(self.given, self.lookahead, self.limit)
+        blank.kernel = self.kernel
+        return blank
+
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror.alpha *= -1.0
@@ -271,6 +285,7 @@ class KernelBall(Starter):
             return
         waiting = [(side._waiting, side._signs, side._costs) for side in (self, other) if side._waiting is not None]
         self._floor = max(self.least_radius, other.least_radius)
+        self._moved = max(self._moved, other._moved)
         n_core = self.n_core + other.n_core
         theirs = other.core.values
         kind = theirs if self.core is None else self.core.values
@@ -296,6 +311,10 @@ class KernelBall(Starter):
 
     def _fields(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_end"}
+
+
+def _ridged(K: np.ndarray) -> np.ndarray:
+    return K + RIDGE * np.diag(K.diagonal())
 
 
 def _append(gram: Inverse, columns: np.ndarray, corner: np.ndarray) -> None:

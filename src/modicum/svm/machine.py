@@ -37,6 +37,10 @@ class Machine(Part):
         """Absorb a machine of the same kind that saw other rows."""
         raise NotImplementedError
 
+    def blank(self) -> Self:
+        """A machine like this one that has seen nothing."""
+        raise NotImplementedError
+
     def copied(self) -> Self:
         return copy.deepcopy(self)
 

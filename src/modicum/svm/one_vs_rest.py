@@ -13,7 +13,8 @@ class OneVsRest(Part):
 
     All rows were on the other side of a class that has not been seen. A new class begins as a copy of that machine, so
     it is as if it had been known from the start. With two classes, a single machine has the second on its positive
-    side; mirrored, it is that of the first. `unseen` is None when classes were announced: there will be no others.
+    side; mirrored, it is that of the first. `unseen` is None where no other classes were expected: should one come
+    after all, it begins with a machine that knows nothing.
     """
 
     def __init__(self, machine: Machine):
@@ -22,15 +23,14 @@ class OneVsRest(Part):
         self.unseen: Machine | None = machine
 
     def add_class(self) -> None:
-        assert self.unseen is not None
         if self.n_classes == 2:
             self.machines = [self.machines[0].mirrored(), self.machines[0]]
         if self.n_classes:
-            self.machines.append(self.unseen.copied())
+            self.machines.append(self.machines[0].blank() if self.unseen is None else self.unseen.copied())
         self.n_classes += 1
 
     def close(self) -> None:
-        """No other classes will come."""
+        """No other classes are expected than these, two or more."""
         self.unseen = None
 
     def begin(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> None:
@@ -61,15 +61,18 @@ class OneVsRest(Part):
         """Absorb machines of another side, whose class i is our class codes[i]; we have the classes of both."""
         for column in range(len(self.machines)):
             code = 1 if self.n_classes == 2 else column
-            self.machines[column].merge(other._machine_of(code, codes))
-        if self.unseen is not None and other.unseen is not None:
+            theirs = other._machine_of(code, codes)
+            if theirs is not None:
+                self.machines[column].merge(theirs)
+        if other.unseen is None:
+            self.unseen = None
+        elif self.unseen is not None:
             self.unseen.merge(other.unseen)
 
-    def _machine_of(self, code: int, codes: np.ndarray) -> Machine:
-        """The machine of what others call class `code`."""
+    def _machine_of(self, code: int, codes: np.ndarray) -> Machine | None:
+        """The machine of what others call class `code`; None if there is none that stands by for new classes."""
         mine = np.flatnonzero(codes == code)
         if not len(mine):
-            assert self.unseen is not None
             return self.unseen
         if self.n_classes == 1:  # all rows were of this class
             assert self.unseen is not None

@@ -17,7 +17,7 @@ from modicum.kernels import KERNEL, Kernel, Linear, Normalized, as_kernel, may_f
 from modicum.kernels.stationary import Stationary
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
-from modicum.rows import n_rows, take
+from modicum.rows import average_bytes, n_rows, take
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
 from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
@@ -40,7 +40,7 @@ WIDEST_FULL = 64  # columns up to which a whole covariance matrix costs little
 TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 2048  # rows at a time, if they are sparse or objects
 PREDICT_TILE = 2048
-RARE = 0.05  # a class with a smaller part of the rows is worth a warning
+RARE = 0.1  # a class with a smaller part than this of an even share of the rows is worth a warning
 
 
 class StreamSVC(ClassifierMixin, Learner):
@@ -59,7 +59,8 @@ class StreamSVC(ClassifierMixin, Learner):
     best for a stream is decided inside the pass as well: all candidates for C, `center` and `scale` learn the same
     rows, every row is classified before it is learned, and half of the candidates leave each time the number of rows
     has doubled, from 1,024 rows on. More than two classes are learned one against the rest. A class that comes late
-    begins as if it had been announced: a machine that has seen all rows on its negative side stands by for it.
+    begins as if it had been announced: a machine that has seen all rows on its negative side stands by for it. (`fit`
+    has seen all labels it was given and does without; a class that comes after it begins from nothing.)
 
     Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
     the bit however the stream is cut into chunks.
@@ -109,7 +110,9 @@ class StreamSVC(ClassifierMixin, Learner):
     radius_ : ndarray
         Of each machine's ball; empty for ellipsoids.
     n_core_ : int
-        Rows that changed the machines.
+        Rows that changed a machine, added up over machines.
+    kernel_ : Kernel
+        The kernel in use, its parameters filled in; not for linear machines.
     accuracy_ : float
         Part of all rows that were classified rightly before they were learned.
     confusion_ : ndarray of shape (n_classes, n_classes)
@@ -154,7 +157,8 @@ class StreamSVC(ClassifierMixin, Learner):
     }
     _unsaved = (*Learner._unsaved, "_tray")
     _eliminate = True  # whether candidates leave the tournament
-    _announced: np.ndarray | None = None
+    _expected: np.ndarray | None = None  # classes
+    _is_strict = False  # whether no others are allowed
     _tray: Tray | None = None
     _labels: Labels
     _tournament: Tournament
@@ -207,8 +211,7 @@ class StreamSVC(ClassifierMixin, Learner):
         sample_weight : non-negative weights of rows, relative to the mean of all weights so far
         row_ids : ints that name the rows; not used here
         classes : all labels that will come, with the first chunk. There is no need to know them: a class that comes
-            late is learned as if it had been announced. To announce them saves the machine that stands by for it;
-            `fit` does so, with the labels given to it.
+            late is learned as if it had been announced. To announce them saves the machine that stands by for it.
         """
         if sample_weight is row_ids is None and self._tray is not None and self._tray.takes(X, y, self._labels):
             self.n_seen_ += 1
@@ -217,17 +220,24 @@ class StreamSVC(ClassifierMixin, Learner):
                 self._learn_tray()
             return self
         self._learn_tray()
-        if classes is not None and not self._is_fitted():
+        if self._is_fitted():
+            return super().partial_fit(X, y, sample_weight, row_ids)
+        if classes is not None:
             self._expect(classes)
-        return super().partial_fit(X, y, sample_weight, row_ids)
+            self._is_strict = self._expected is not None
+        try:
+            return super().partial_fit(X, y, sample_weight, row_ids)
+        finally:
+            if not self._is_fitted():
+                self._forget()
 
     def _expect(self, y: Any) -> None:
-        """Labels given to `fit` announce their classes."""
+        """Labels given to `fit` tell the classes to come."""
         if y is None or isinstance(y, str):
             return
         with suppress(DataError):  # it is raised again when the rows have been looked at
             labels = np.unique(clean_labels(y, type(self).__name__))
-            self._announced = labels if len(labels) > 1 else None  # a machine is needed even for one class
+            self._expected = labels if len(labels) > 1 else None  # a machine is needed even for one class
 
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_tournament"):
@@ -249,11 +259,11 @@ class StreamSVC(ClassifierMixin, Learner):
         self._labels, self._weights, self._record = Labels(), Weights(), Record()
         self._tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
         self._tournament = self._field(X)
-        waits = self.start > 1 and not self._is_ellipsoid()
-        self._first = Waiting(X, np.empty(0, np.int64), self.start) if waits else None
+        self._n_first = self._most_first_rows(X)
+        self._first = Waiting(X, np.empty(0, np.int64), self._n_first) if self._n_first > 1 else None
         self._put_up_tray()
-        if self._announced is not None:
-            for label in self._announced:
+        if self._expected is not None:
+            for label in self._expected:
                 self._add_class(label)
             for entrant in self._tournament.entrants:
                 entrant.machines.close()
@@ -291,19 +301,31 @@ class StreamSVC(ClassifierMixin, Learner):
             counts = self._record.confusion.sum(axis=1)[None]
             weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
         self._tournament.begin_anew(first.rows.values, codes, weight)
-        if 2 * len(codes) > self.start:
+        if 2 * len(codes) > self._n_first:
             self._first = None
+
+    def _most_first_rows(self, X: Any) -> int:
+        """How many rows to begin with; with a kernel they take up to half of the budget."""
+        if self._is_ellipsoid():
+            return 0
+        if self._is_linear() or self.budget is None:
+            return self.start
+        what = "StreamSVC with a kernel"
+        rows = as_budget(self.budget).items_within(average_bytes(X), fixed_bytes=0, at_least=4, what=what)
+        return min(self.start, rows // 2)
 
     def _add_class(self, label: Any) -> None:
         self._labels.add(label)
         for entrant in self._tournament.entrants:
             entrant.machines.add_class()
         self._record.add_class(len(self._tournament.leader.machines.machines))
+        if not self._is_linear():
+            self._keep_within_budget()  # what there is has to do for more balls
 
     def _end_of_stream(self) -> None:
         counts = self._record.confusion.sum(axis=1)
         parts = counts[counts > 0] / counts.sum()
-        if self.class_weight is None and len(parts) > 1 and parts.min() < RARE:
+        if self.class_weight is None and len(parts) > 1 and len(parts) * parts.min() < RARE:
             rarest = self._labels.values[np.where(counts > 0, counts, np.inf).argmin()]
             warnings.warn(
                 f"StreamSVC: only {parts.min():.1%} of the rows are of class {str(rarest)!r}. Never to choose it may "
@@ -385,19 +407,27 @@ class StreamSVC(ClassifierMixin, Learner):
         if not self._is_linear():
             balls = self._kernel_balls()
             if budget.items is not None:
-                self._limit_core(max(1, budget.items // len(balls)))
+                self._limit_core((budget.items - self._n_waiting()) // len(balls))
             else:
-                self._hold_budget(max(len(ball.alpha) for ball in balls), 1, self._limit_core)
+                self._hold_budget(max(ball.n_kept for ball in balls), 1, self._limit_core)
         elif budget.nbytes is not None and self.nbytes_ > budget.nbytes:
             raise BudgetError(
                 f"StreamSVC: {len(self._labels)} classes and {self.n_features_in_} columns need a budget of at least "
                 f'{format_bytes(self.nbytes_)}; got {budget}. A given C or ellipsoid="diagonal" need less.'
             )
 
-    def _limit_core(self, limit: int) -> None:
+    def _limit_core(self, rows: int) -> None:
+        """Let each ball keep so many rows, half of which may wait to be enclosed."""
+        if rows < 1:
+            n_balls = len(self._kernel_balls())
+            raise BudgetError(
+                f"StreamSVC: {n_balls} balls, of classes and candidates for C, need a budget of at least {2 * n_balls} "
+                f"rows; got {self.budget}."
+            )
         for ball in self._kernel_balls():
-            ball.limit = limit
-            ball.shrink(limit)
+            ball.lookahead = min(self.lookahead, max(1, rows // 2))
+            ball.limit = rows - ball.lookahead + 1
+            ball.shrink(ball.limit)
 
     def _kernel_balls(self) -> list[KernelBall]:
         balls = [machine.ball if isinstance(machine, WithIntercept) else machine for machine in self._all_machines()]
@@ -406,16 +436,19 @@ class StreamSVC(ClassifierMixin, Learner):
     def _all_machines(self) -> list[Machine]:
         return [machine for entrant in self._tournament.entrants for machine in entrant.machines.all()]
 
+    def _n_waiting(self) -> int:
+        return 0 if self._first is None else len(self._first.ids)
+
     def _n_retained(self) -> int:
-        waiting = 0 if self._first is None else len(self._first.ids)
-        return waiting + sum(machine.n_kept for machine in self._all_machines())
+        return self._n_waiting() + sum(machine.n_kept for machine in self._all_machines())
 
     # ---- merging ---------------------------------------------------------------------------------
 
     def _merge(self, other: Self) -> None:
         other._learn_tray()
-        if repr(self._announced) != repr(other._announced):
-            raise StateError("StreamSVC.merge: the two sides were announced different classes.")
+        if (self._is_strict or other._is_strict) and not np.array_equal(self.classes_, other.classes_):
+            raise StateError("StreamSVC.merge: classes were announced, and the two sides do not have the same.")
+        self._labels.check(other._labels.values)
         if other._first is not None:  # all its rows are at hand
             self._learn_rows_of(other._first, other._labels)
         elif self._first is not None:
@@ -476,13 +509,19 @@ class StreamSVC(ClassifierMixin, Learner):
         self._check_fitted()
         if not self._is_linear():
             raise AttributeError("with a kernel there are no weights of columns.")
-        columns = np.column_stack([machine.coef for machine in self._asked()])
-        return np.atleast_2d(self._in_order(columns).T)
+        coefficients = np.stack([machine.coef for machine in self._asked()])
+        return -coefficients if self._is_turned() else coefficients
 
     def _asked(self) -> list[Machine]:
-        """Machines that answer, in the order of their codes; with a single class, the one that stands by."""
+        """Machines that answer, in the order of `classes_`; with a single class, the one that stands by."""
         machines = self._tournament.leader.machines
+        if len(machines.machines) > 2:
+            return [machines.machines[code] for code in self._labels.order]
         return machines.machines or machines.all()
+
+    def _is_turned(self) -> bool:
+        """Whether the only machine has the first of `classes_` on its positive side, and not the second."""
+        return len(self._labels) == 2 and self._labels.order[1] == 0
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
@@ -502,6 +541,13 @@ class StreamSVC(ClassifierMixin, Learner):
     def n_core_(self) -> int:
         self._check_fitted()
         return sum(machine.n_core for machine in self._asked())
+
+    @property
+    def kernel_(self) -> Kernel:
+        self._check_fitted()
+        if self._is_linear():
+            raise AttributeError("the machines are linear.")
+        return self._kernel_balls()[0].kernel
 
     @property
     def accuracy_(self) -> float:
@@ -538,7 +584,7 @@ class StreamSVC(ClassifierMixin, Learner):
         )
 
     def _names_of_machines(self) -> list[str]:
-        labels = [str(label) for label in self._labels.values]
+        labels = [str(label) for label in self._labels.sorted]
         if len(labels) > 2:
             return [f"{label} against the rest" for label in labels]
         return [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else [f"nothing but {labels[0]}"]
@@ -562,10 +608,9 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _in_order(self, decisions: np.ndarray) -> np.ndarray:
         """A column per machine as one per class, in the order of `classes_`; a single one for two classes."""
-        order = self._labels.order
-        if len(order) > 2:
-            return decisions[:, order]
-        return decisions[:, 0] if len(order) < 2 or order[1] == 1 else -decisions[:, 0]
+        if len(self._labels) > 2:
+            return decisions[:, self._labels.order]
+        return -decisions[:, 0] if self._is_turned() else decisions[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
@@ -611,13 +656,11 @@ class StreamSVC(ClassifierMixin, Learner):
         super()._check_target(y, count)
         if self._is_fitted():
             self._labels.check(y)
-        if self._announced is not None:
-            at = np.minimum(self._announced.searchsorted(y), len(self._announced) - 1)
-            strangers = y[self._announced[at] != y]
+        if self._is_strict and self._expected is not None:
+            strangers = y[~np.isin(y, self._expected)]
             if len(strangers):
                 raise DataError(
-                    f"{name}: the label {str(strangers[0])!r} was not announced. Labels given to fit "
-                    "announce their classes; partial_fit alone takes new ones."
+                    f"{name}: the label {str(strangers[0])!r} is not among the classes that were announced."
                 )
         return y
 
