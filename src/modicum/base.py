@@ -119,7 +119,7 @@ class Learner(BaseEstimator):
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
         self._forget()
         try:
-            self._expect(y)
+            self._expect(y, sample_weight)
             if _fits_one_chunk(X):
                 self.partial_fit(X, y, sample_weight)
                 self._finish()
@@ -132,7 +132,7 @@ class Learner(BaseEstimator):
         self._remember_source(X)
         return self
 
-    def _expect(self, y: Any) -> None:
+    def _expect(self, y: Any, sample_weight: Any) -> None:
         """What `fit` can tell from the targets before the first row is learned: they may be None, or name a column."""
 
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
@@ -212,9 +212,11 @@ class Learner(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; what was computed from the old ones is forgotten."""
-        if "_derived" in vars(self):
+        super().set_params(**params)
+        if self._is_fitted():
             self._derived = {}
-        return super().set_params(**params)
+            self._check_params()  # of others, the first chunk does
+        return self
 
     def _derive(self, make: Callable[[], Any]) -> Any:
         """What `make` makes of the state, kept until more is learned and not saved: weights of a solved model, say."""
@@ -345,15 +347,16 @@ class Learner(BaseEstimator):
             ensure_all_finite=False,
             ensure_min_samples=0,
         )
-        if is_sparse(X) and not X.has_sorted_indices:
-            X = X.sorted_indices()  # a copy: the caller's stays as it is
+        if is_sparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's stays as it is
+            X.sum_duplicates()
         _check_finite(self, X)
         if reset:
             self._dtype = X.dtype.name
         return X
 
     def _is_as_before(self, X: Any) -> bool:
-        """Whether rows are an array just like those before, with nothing to convert: single rows come this short way."""
+        """Whether rows are an array just like those before, with nothing to convert: the short way for single rows."""
         return (
             type(X) is np.ndarray
             and X.dtype == self._dtype

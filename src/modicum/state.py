@@ -62,6 +62,10 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
         return {"$": "part", "class": type(value).__name__, "fields": _pack_dict(value._fields(), arrays, path)}
     if hasattr(value, "_content"):  # a learner within a learner
         return {"$": "learner", "content": _pack_dict(value._content(), arrays, path)}
+    if isinstance(value, bytes):
+        return {"$": "bytes", "hex": value.hex()}
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        return {"$": "pairs", "items": pack([list(pair) for pair in value.items()], arrays, path)}
     if isinstance(value, dict):
         return {"$": "dict", "items": _pack_dict(value, arrays, path)}
     if isinstance(value, list | tuple):
@@ -82,7 +86,7 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
 
 
 def _pack_array(value: np.ndarray, arrays: Arrays, path: str) -> Any:
-    if value.dtype.kind in "OU":
+    if value.dtype.kind in "OUS":
         return {"$": "list", "kind": value.dtype.kind, "items": pack(value.tolist(), arrays, path)}
     arrays[path] = np.ascontiguousarray(value)
     return {"$": "array", "path": path}
@@ -131,8 +135,8 @@ def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
 
 def _unpack_list(value: dict[str, Any], arrays: Arrays) -> np.ndarray:
     items = unpack(value["items"], arrays)
-    if value["kind"] == "U":
-        return np.array(items, dtype=np.str_)
+    if value["kind"] in "US":
+        return np.array(items, dtype=value["kind"])
     out = np.empty(len(items), dtype=object)
     out[:] = items
     return out
@@ -148,6 +152,8 @@ _UNPACK: dict[str, Any] = {
     "part": _unpack_part,
     "learner": _unpack_learner,
     "dict": lambda value, arrays: {key: unpack(item, arrays) for key, item in value["items"].items()},
+    "bytes": lambda value, arrays: bytes.fromhex(value["hex"]),
+    "pairs": lambda value, arrays: dict(unpack(value["items"], arrays)),
     "tuple": lambda value, arrays: tuple(unpack(item, arrays) for item in value["items"]),
     "csr": _unpack_csr,
     "callable": lambda value, arrays: Missing(value["name"]),

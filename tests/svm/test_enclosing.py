@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from modicum._jit.enclosing import factor, trade
 from modicum.svm.enclosing import enclose, enclose_two
 
 
@@ -82,6 +83,58 @@ def test_many_points_with_slack_of_their_own():
     radii = np.zeros(121)
     radii[0] = 0.2
     check_smallest(P, radii, *enclose(P @ P.T, radii), within=1e-11)
+
+
+@pytest.mark.parametrize("slack", [3.0, 0.3, 0.03])  # all of them touch, most of them, few of them
+@pytest.mark.parametrize("largest", [0.0, 0.5])
+def test_many_points_that_touch(slack, largest):
+    rng = np.random.default_rng(6)
+    Z = np.abs(rng.normal(size=(90, 10))) * rng.choice([-1.0, 1.0], size=(90, 1))
+    Z[::10] = Z[1::10]  # the same but for the slack
+    P = np.hstack([Z / np.linalg.norm(Z, axis=1)[:, None], np.sqrt(slack) * np.eye(90)])
+    radii = rng.uniform(0, largest, size=90)
+    weights, radius = enclose(P @ P.T, radii)
+    check_smallest(P, radii, weights, radius, within=1e-11)
+    again, same = enclose(P @ P.T, radii)
+    np.testing.assert_array_equal(again, weights)
+    assert same == radius
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_many_points_on_a_sphere_of_fewer_dimensions(copies):
+    """More points touch than are affinely independent, so a guess of those that do cannot be solved for."""
+    P = np.random.default_rng(7).normal(size=(80 // copies, 30))
+    P = np.repeat(P / np.linalg.norm(P, axis=1)[:, None], copies, axis=0)
+    check_smallest(P, np.zeros(80), *enclose(P @ P.T, np.zeros(80)), within=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 70])
+def test_factor_is_that_of_numpy(n):
+    Z = np.random.default_rng(8).normal(size=(80, 75))
+    A, tight, U = Z @ Z.T / 75, np.random.default_rng(9).permutation(80)[:n], np.zeros((n, n))
+    assert factor(U, tight, n, A)
+    np.testing.assert_allclose(np.triu(U), np.linalg.cholesky(A[np.ix_(tight, tight)] + 1).T, atol=1e-12)
+
+
+def test_factor_refuses_dependent_centers():
+    P = np.random.default_rng(10).normal(size=(40, 35))
+    assert factor(np.empty((36, 36)), np.arange(36), 36, P @ P.T / 35)
+    assert not factor(np.empty((40, 40)), np.arange(40), 40, P @ P.T / 35)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.4])
+def test_trades_come_near_to_the_best_weights(radius):
+    """Of a guess no more is asked than that it is convex, and that most balls with weight are those that touch."""
+    rng = np.random.default_rng(11)
+    Z = np.abs(rng.normal(size=(100, 10))) * rng.choice([-1.0, 1.0], size=(100, 1))
+    P = np.hstack([Z / np.linalg.norm(Z, axis=1)[:, None], np.eye(100)])
+    P -= P[0]
+    squares, gaps, guess = (P**2).sum(axis=1), np.append(0.0, np.full(99, radius)), np.empty(100)
+    trade(P @ P.T, gaps, squares - gaps**2, guess)
+    assert guess.min() >= 0
+    assert guess.sum() == pytest.approx(1)
+    weights, _ = enclose(P @ P.T, radius - gaps)
+    assert ((guess > 0) != (weights > 0)).sum() <= 5
 
 
 def test_squared_distances_will_do():

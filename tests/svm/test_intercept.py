@@ -18,9 +18,10 @@ def data(count=150, shift=0.0, seed=0):
     return Z, sign, rng.uniform(0.5, 2.0, size=count)
 
 
-def by_hand(Z, sign, cost):
-    """Decisions as rows come, the last line, and the mistakes of ball and line."""
+def by_hand(Z, sign, cost, weight):
+    """Decisions as rows come, the last line, and the mistakes of ball and line. The ball knows no weights."""
     bare = Ball(3, 2).learn(Z, sign, cost)
+    cost = cost * weight
     rows, mistakes, out = [], np.zeros(2), []
     line = np.zeros(2)
     for i in range(len(sign)):
@@ -30,7 +31,7 @@ def by_hand(Z, sign, cost):
             line = np.linalg.solve(np.eye(2) + (A * c[:, None]).T @ A, A.T @ (c * sign[rows]))
         lined = line @ [bare[i], 1.0]
         out.append(bare[i] if mistakes[0] < mistakes[1] else lined)
-        mistakes += cost[i] * (sign[i] * np.array([bare[i], lined]) <= 0)
+        mistakes += weight[i] * (sign[i] * np.array([bare[i], lined]) <= 0)
         if sign[i] * lined < 1:
             rows.append(i)
     A = np.array([[bare[j], 1.0] for j in rows])
@@ -41,9 +42,10 @@ def by_hand(Z, sign, cost):
 @pytest.mark.parametrize("shift", [0.0, 1.0, -2.5])
 def test_it_is_the_line_by_hand(shift):
     rows = data(shift=shift)
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, size=len(rows[0]))
     machine = WithIntercept(Ball(3, 2))
-    decisions, line, mistakes = by_hand(*rows)
-    np.testing.assert_allclose(machine.learn(*rows), decisions, atol=1e-8)
+    decisions, line, mistakes = by_hand(*rows, weight)
+    np.testing.assert_allclose(machine.learn(*rows, weight), decisions, atol=1e-8)
     np.testing.assert_allclose(machine.mistakes, mistakes)
     bare = Ball(3, 2)
     bare.learn(*rows)

@@ -78,6 +78,6 @@ def learn_full(Z, sign, cost, mean, S, decisions):
             for j in range(z.shape[0]):
                 mean[j] += step * u[j]
                 for k in range(z.shape[0]):
-                    S[j, k] -= gain * (u[j] * u[k])  # in this order S stays symmetric to the bit
+                    S[j, k] -= gain * (u[j] * u[k])
             changes += 1
     return changes

@@ -10,9 +10,9 @@ from modicum._jit.linalg import delete_from_factor, solve_forward, times
 EXCESS = 1e-13  # a ball may stick out this far, in units of the largest distance: hardly more than rounding
 MOST_IDLE = 20  # steps that raise nothing, before it is as good as rounding lets it be
 LEAST_PIVOT = 1e-13  # of a center that lies in the affine hull of others; weights then go far, and one of them to zero
-FEW = 32  # tight balls that join one by one; if there are more, guessing all of them at once is quicker
-TRADES = 2  # per ball: then hardly a guess is wrong
-PANEL = 32  # rows of the factor at once: products of matrices are quick, and what is left of a panel stays in the cache
+FEW, PART = 16, 8  # so many tight balls, or one in so many, may join one by one; a guess of more of them is quicker
+TRADES = 2  # per ball; after them, few of the balls with weight are not tight, and few others are
+PANEL = 32  # rows of the factor at once: all before them are taken off by one product of matrices
 
 
 @compiled
@@ -42,6 +42,7 @@ def enclose(gram, radii, weights):
     and t is where that maximum is zero. For any weights at all, the t at which this expression is zero is a lower bound
     of it, and what a ball sticks out with is an upper one. So weights climb: to the maximum on the affine hull of the
     tight balls, or up to where a weight gets zero and its ball leaves them; the ball that sticks out most joins.
+    Where many are tight, as points with slack of their own are, the climb begins anew from a guess of all weights.
     """
     n = len(radii)
     if n == 2:
@@ -60,9 +61,9 @@ def enclose(gram, radii, weights):
         gaps[i] = (radii[first] - radii[i]) / reach
         length = math.sqrt(A[i, i])
         protrusion[i] = (length - gaps[i]) * (length + gaps[i])
-    if not climb(A, gaps, protrusion, weights, FEW):
+    if not climb(A, gaps, protrusion, weights, max(FEW, n // PART)):
         trade(A, gaps, protrusion, weights)
-        if not climb(A, gaps, protrusion, weights, n):
+        if not climb(A, gaps, protrusion, weights, n):  # no hull to begin on
             put_all_on(first, weights)
             climb(A, gaps, protrusion, weights, n)
     return radius_around(A, radii, reach, weights)
@@ -92,17 +93,15 @@ def gram_around(gram, first):
 
 @compiled_sums
 def trade(A, gaps, protrusion, weights):
-    """Guess the weights: from even ones on, the ball that sticks out least gives some to the one that does most.
+    """Guess the weights: they are even, then the ball that sticks out least gives some to the one that does most.
 
-    Each trade is the best one for these two (as in SMO) and costs O(n); t follows the lower bound.
+    Each trade is the best one for these two and costs O(n); t follows the lower bound.
     """
     n = len(gaps)
     weights[:] = 1.0 / n
     products = np.empty(n)
-    value = -times(A, n, weights, products)
-    value += weights @ protrusion
-    gap = weights @ gaps
-    slope = protrusion - 2.0 * products
+    square = times(A, n, weights, products)
+    value, gap, slope = weights @ protrusion - square, weights @ gaps, protrusion - 2.0 * products
     for _ in range(TRADES * n):
         t = zero_of(value, gap)
         buyer, seller, most, least = 0, 0, -np.inf, np.inf
@@ -112,11 +111,11 @@ def trade(A, gaps, protrusion, weights):
                 buyer, most = i, outside
             if outside < least and weights[i] > 0.0:
                 seller, least = i, outside
-        square = A[buyer, buyer] - 2.0 * A[buyer, seller] + A[seller, seller]
-        if square <= 0.0:
+        between = A[buyer, buyer] - 2.0 * A[buyer, seller] + A[seller, seller]
+        if between <= 0.0:
             break
-        amount = min(weights[seller], 0.5 * (most - least) / square)
-        value += amount * (slope[buyer] - slope[seller] - amount * square)
+        amount = min(weights[seller], 0.5 * (most - least) / between)
+        value += amount * (slope[buyer] - slope[seller] - amount * between)
         gap += amount * (gaps[buyer] - gaps[seller])
         weights[buyer] += amount
         weights[seller] -= amount
@@ -126,18 +125,18 @@ def trade(A, gaps, protrusion, weights):
 
 @compiled_sums
 def climb(A, gaps, protrusion, weights, most_tight):
-    """Raise the lower bound until it meets the upper one. Tight balls are those with weight, when it begins.
+    """Raise the lower bound until it meets the upper one, from weights that are given.
 
-    Returns False if they are affinely dependent, or once there are more of them than allowed.
+    Returns False if balls with weight are affinely dependent, or once more than `most_tight` of them are tight.
     """
     n = len(gaps)
-    tight, U, is_tight = np.empty(n, np.int64), np.empty((n, n)), weights > 0.0
+    tight, U = np.empty(n, np.int64), np.empty((most_tight, most_tight))
     target, ones, products, excess = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    best, least = weights.copy(), np.inf  # of the upper bounds: they may rise and fall
-    n_tight = is_tight.sum()
-    tight[:n_tight] = np.flatnonzero(is_tight)
-    if not factor(U, tight, n_tight, A):
+    n_tight = settle(U, tight, A, gaps, protrusion, weights, target, ones)
+    if n_tight == 0:
         return False
+    is_tight = weights > 0.0
+    best, least = weights.copy(), np.inf  # of the upper bounds: they may rise and fall
     t, idle, blocked = 0.0, 0, False
     while idle < MOST_IDLE:
         risen = max(t, lower_bound(A, tight, n_tight, gaps, protrusion, weights, products))
@@ -169,8 +168,40 @@ def climb(A, gaps, protrusion, weights, most_tight):
 
 
 @compiled_sums
+def settle(U, tight, A, gaps, protrusion, weights, target, ones):
+    """Go to the best weights on the hull of the balls with weight; leave out all that get none, until none does.
+
+    Those that stay are tight. Returns how many they are, or 0 if the balls are affinely dependent.
+    """
+    n = len(weights)
+    tight[:] = np.arange(n)
+    n_tight, n_weighty = 0, keep_weighty(tight, n, weights)
+    t = lower_bound(A, tight, n_weighty, gaps, protrusion, weights, target)
+    while n_tight != n_weighty:
+        n_tight = n_weighty
+        if not factor(U, tight, n_tight, A):
+            return 0
+        best_on_hull(U, tight, n_tight, gaps, protrusion, t, target, ones)
+        for a in range(n_tight):
+            weights[tight[a]] = max(target[a], 0.0)
+        n_weighty = keep_weighty(tight, n_tight, weights)
+    return n_tight
+
+
+@compiled
+def keep_weighty(tight, n_tight, weights):
+    """Those of the tight balls that have weight move to the front; returns how many."""
+    kept = 0
+    for a in range(n_tight):
+        if weights[tight[a]] > 0.0:
+            tight[kept] = tight[a]
+            kept += 1
+    return kept
+
+
+@compiled_sums
 def factor(U, tight, n_tight, A):
-    """The upper Cholesky factor of A + 1 on the tight set: definite if centers are affinely independent, else False."""
+    """The Cholesky factor of A + 1 on the tight set; False if it is not definite: centers are affinely dependent."""
     for a in range(n_tight):
         for b in range(a, n_tight):
             U[a, b] = A[tight[a], tight[b]] + 1.0
@@ -180,9 +211,10 @@ def factor(U, tight, n_tight, A):
         U[start:end, start:n_tight] -= np.dot(above[:, : end - start].copy().T, above)
         for a in range(start, end):
             for c in range(start, a):
+                part = U[c, a]
                 for b in range(a, n_tight):
-                    U[a, b] -= U[c, a] * U[c, b]
-            if U[a, a] <= LEAST_PIVOT:
+                    U[a, b] -= part * U[c, b]
+            if not U[a, a] > LEAST_PIVOT:
                 return False
             scale = 1.0 / math.sqrt(U[a, a])
             for b in range(a, n_tight):
@@ -192,7 +224,7 @@ def factor(U, tight, n_tight, A):
 
 @compiled_sums
 def join(U, tight, n_tight, A, newcomer):
-    """One more row of the factor. A pivot that is too small gets larger: its ball, or one of those it hangs on, leaves soon."""
+    """One more row of the factor, with a least pivot: the balls that the newcomer depends on will leave one by one."""
     column = np.empty(n_tight)
     for a in range(n_tight):
         column[a] = A[tight[a], newcomer] + 1.0

@@ -9,12 +9,13 @@ from modicum._jit import compiled_sums
 
 @compiled_sums
 def follow(X, weight, totals, moments, scale, normalize, constant, Z):
-    """Prepare rows, each with the mean and the deviations of the rows up to itself.
+    """Prepare rows, each with the mean and the deviations of the rows up to itself. Returns how many are zero.
 
     `moments` holds the mean of each column and, to scale it, the sum of its squared deviations and what deviations are
     multiplied by; `totals` the weight of all rows, and what it was when the multipliers were last found.
     """
     mean, squares, factors = moments[0], moments[1], moments[2]
+    zeros = 0
     for i in range(X.shape[0]):
         x = X[i]
         totals[0] += weight[i]
@@ -31,19 +32,22 @@ def follow(X, weight, totals, moments, scale, normalize, constant, Z):
             totals[1] = totals[0]
             for j in range(x.shape[0]):
                 factors[j] = math.sqrt(totals[0] / squares[j]) if squares[j] > 0.0 else 0.0
-        prepare_row(x, moments, True, scale, normalize, constant, Z[i])
+        zeros += prepare_row(x, moments, True, scale, normalize, constant, Z[i])
+    return zeros
 
 
 @compiled_sums
 def prepare(X, moments, center, scale, normalize, constant, Z):
-    """Prepare rows with the moments as they are."""
+    """Prepare rows with the moments as they are. Returns how many are zero."""
+    zeros = 0
     for i in range(X.shape[0]):
-        prepare_row(X[i], moments, center, scale, normalize, constant, Z[i])
+        zeros += prepare_row(X[i], moments, center, scale, normalize, constant, Z[i])
+    return zeros
 
 
 @compiled_sums
 def prepare_row(x, moments, center, scale, normalize, constant, z):
-    """Write a prepared row to z, whose last entry is the constant where there is one."""
+    """Write a prepared row to z, whose last entry is the constant where there is one. Returns whether it is zero."""
     width = x.shape[0]
     if scale:
         for j in range(width):
@@ -54,39 +58,56 @@ def prepare_row(x, moments, center, scale, normalize, constant, z):
     else:
         for j in range(width):
             z[j] = x[j]
-    if normalize:
-        square = 0.0
+    length = length_of(z[:width])
+    if normalize and length > 0.0:
         for j in range(width):
-            square += z[j] * z[j]
-        if square > 0.0:
-            factor = 1.0 / math.sqrt(square)
-            for j in range(width):
-                z[j] *= factor
+            z[j] /= length
     if constant > 0.0:
         z[width] = constant
+    return length == 0.0
 
 
 @compiled_sums
 def prepare_sparse(data, indices, indptr, width, normalize, constant):
-    """Values, columns and starts of prepared sparse rows; the constant is in column `width`."""
+    """Values, columns and starts of prepared sparse rows, the constant in column `width`, and how many are zero."""
     n = indptr.shape[0] - 1
     extra = 1 if constant > 0.0 else 0
     values = np.empty(indptr[n] - indptr[0] + n * extra)
     columns = np.empty(len(values), indices.dtype)
     starts = np.empty(n + 1, indptr.dtype)
-    starts[0] = 0
+    starts[0] = zeros = 0
     for i in range(n):
         x, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         starts[i + 1] = starts[i] + len(x) + extra
         z, to = values[starts[i] : starts[i + 1]], columns[starts[i] : starts[i + 1]]
-        square = 0.0
         for a in range(len(x)):
-            square += x[a] * x[a]
-        factor = 1.0 / math.sqrt(square) if normalize and square > 0.0 else 1.0
-        for a in range(len(x)):
-            z[a] = factor * x[a]
+            z[a] = x[a]
             to[a] = at[a]
+        length = length_of(z[: len(x)])
+        zeros += length == 0.0
+        if normalize and length > 0.0:
+            for a in range(len(x)):
+                z[a] /= length
         if extra:
             z[len(x)] = constant
             to[len(x)] = width
-    return values, columns, starts
+    return values, columns, starts, zeros
+
+
+@compiled_sums
+def length_of(z):
+    """Euclidean length, of numbers whose squares are too large or too small, too."""
+    square = 0.0
+    for j in range(z.shape[0]):
+        square += z[j] * z[j]
+    if 1e-200 < square < 1e200:
+        return math.sqrt(square)
+    largest = 0.0
+    for j in range(z.shape[0]):
+        largest = max(largest, abs(z[j]))
+    if largest == 0.0:
+        return 0.0
+    square = 0.0
+    for j in range(z.shape[0]):
+        square += (z[j] / largest) ** 2
+    return largest * math.sqrt(square)

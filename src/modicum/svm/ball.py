@@ -69,7 +69,7 @@ class Ball(Starter):
         self.n_core = int(np.count_nonzero(weights))
         self._let_go()
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         decisions = np.empty(len(sign))
         outside = self._scan(Z, sign, cost, 0, decisions)
         while outside < len(sign):

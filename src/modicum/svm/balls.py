@@ -51,7 +51,7 @@ class Balls(Starter):
         self.n_core = self._n = 0
         self.learn(Z, sign, cost)
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         decisions = np.empty(len(sign))
         ends = (sign, cost, self._V, self._balls, self._squares, self._n, decisions)
         self._n, joined = learn_sparse(Z.data, Z.indices, Z.indptr, *ends) if is_sparse(Z) else learn_dense(Z, *ends)
@@ -74,7 +74,7 @@ class Balls(Starter):
 
     @property
     def least_radius(self) -> float:
-        """Every ball has a point in it, so none is farther than its radius from the smallest ball around all points."""
+        """Centers are means of points, and so in the smallest ball around all: ours is larger by one radius at most."""
         return max(self.radius - float(self._balls[: self._n, RADIUS].max(initial=0.0)), 0.0)
 
     @property

@@ -29,8 +29,8 @@ class Diagonal(Machine):
     def _variance(self) -> np.ndarray:
         return self._table[1]
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        decisions = np.empty(len(sign))
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
         self.n_core += learn_diagonal(Z, sign, cost, self.coef, self._variance, decisions)
         return decisions
 
@@ -66,8 +66,8 @@ class SparseDiagonal(Diagonal):
     def _variance(self) -> np.ndarray:
         return self._table[:, 1]
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        decisions = np.empty(len(sign))
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
         self.n_core += learn_diagonal_sparse(Z.data, Z.indices, Z.indptr, sign, cost, self._table, decisions)
         return decisions
 
@@ -80,8 +80,8 @@ class Full(Machine):
         self._mean = np.zeros(width)
         self._covariance = np.eye(width)
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        decisions = np.empty(len(sign))
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
         Z = Z.toarray() if is_sparse(Z) else Z
         self.n_core += learn_full(Z, sign, cost, self._mean, self._covariance, decisions)
         return decisions

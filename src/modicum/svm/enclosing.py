@@ -33,7 +33,8 @@ def enclose(gram: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, float]:
 
     Guarantee: the radius encloses all of them as computed from `gram`, and is larger than the smallest one by a part
     of 1e-11 or less unless rounding in `gram` is larger.
-    Cost: O(n^3) for n balls of which few leave the set of those that touch; that is the rule.
+    Cost: O(n^2) for n balls, and O(k^3) for the k of them that touch, if they can be guessed; that is the rule for many
+    points with slack of their own. Otherwise O(n k + k^2) for each that joins or leaves the set of those that touch.
 
     Parameters
     ----------

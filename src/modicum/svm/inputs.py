@@ -12,6 +12,8 @@ from modicum.state import Part
 class Raw(Part):
     """Rows as they are: a kernel does the rest."""
 
+    n_zeros = 0  # rows of length zero, which can't be made longer
+
     @property
     def settings(self) -> dict[str, bool]:
         return {}
@@ -53,28 +55,36 @@ class Inputs(Raw):
         self.totals[:], self.moments[:], self.follows = 0.0, 0.0, True
         self.follow(X, weight)
         self.follows = False
-        return self.apply(X)
+        Z, self.n_zeros = self._apply(X)
+        return Z
 
     def follow(self, X: Any, weight: np.ndarray) -> Any:
-        if not (self.center and self.follows):
-            return self.apply(X)
-        Z = self._room(X)
-        follow(X, weight, self.totals, self.moments, self.scale, self.normalize, self.constant, Z)
+        if self.center and self.follows:
+            Z = self._room(X)
+            ends = (self.scale, self.normalize, self.constant, Z)
+            zeros = follow(X, weight, self.totals, self.moments, *ends)
+        else:
+            Z, zeros = self._apply(X)
+        self.n_zeros += zeros
         return Z
 
     def apply(self, X: Any) -> Any:
+        return self._apply(X)[0]
+
+    def _apply(self, X: Any) -> tuple[Any, int]:
+        """Prepared rows, and how many are zero."""
         if is_sparse(X):
             sizes = (X.shape[1], self.normalize, self.constant)
-            data, indices, indptr = prepare_sparse(X.data, X.indices, X.indptr, *sizes)
-            return as_csr(data, indices, indptr, X.shape[1] + (self.constant > 0.0))
+            data, indices, indptr, zeros = prepare_sparse(X.data, X.indices, X.indptr, *sizes)
+            return as_csr(data, indices, indptr, X.shape[1] + (self.constant > 0.0)), zeros
         Z = self._room(X)
-        prepare(X, self.moments, self.center, self.scale, self.normalize, self.constant, Z)
-        return Z
+        return Z, prepare(X, self.moments, self.center, self.scale, self.normalize, self.constant, Z)
 
     def _room(self, X: np.ndarray) -> np.ndarray:
         return np.empty((len(X), X.shape[1] + (self.constant > 0.0)))
 
     def merge(self, other: Any) -> None:
+        self.n_zeros += other.n_zeros
         if not self.center or not other.totals[0]:
             return
         (mean, squares, _), (n, m) = self.moments, (self.totals[0], other.totals[0])

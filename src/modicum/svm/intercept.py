@@ -21,15 +21,15 @@ class WithIntercept(Starter):
     def __init__(self, ball: Starter):
         self.ball = ball
         self.line = Full(2)
-        self.mistakes = np.zeros(2)  # of the ball and of the line, in costs of rows
+        self.mistakes = np.zeros(2)  # of the ball and of the line, in weights of rows
 
     def begin(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
         self.ball.begin(Z, sign, cost)
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         bare = self.ball.learn(Z, sign, cost)
-        lined = self.line.learn(_with_one(bare), sign, EAGERNESS * cost)
-        wrong = cost * (np.stack([bare, lined]) * sign <= 0.0)
+        lined = self.line.learn(_with_one(bare), sign, EAGERNESS * cost, weight)
+        wrong = (1.0 if weight is None else weight) * (np.stack([bare, lined]) * sign <= 0.0)
         totals = np.cumsum(np.column_stack([self.mistakes, wrong]), axis=1)  # one by one, whatever the chunks
         self.mistakes = totals[:, -1].copy()
         return np.where(totals[0, :-1] < totals[1, :-1], bare, lined)

@@ -90,7 +90,7 @@ class KernelBall(Starter):
         self.n_core = len(core)
         self._join(take(Z, core), (weights * sign)[core])
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         decisions = np.empty(len(sign))
         for start in range(0, len(sign), BLOCK):
             part = slice(start, start + BLOCK)

@@ -32,6 +32,7 @@ class Labels(Part):
         if not len(self.values):
             return np.full(len(y), -1)
         known = self.sorted
+        y = y.astype(known.dtype) if y.dtype.kind in "iu" and known.dtype.kind in "iu" else y  # or both become floats
         at = np.minimum(known.searchsorted(y), len(known) - 1)
         return np.where(known[at] == y, self.order[at], -1)
 

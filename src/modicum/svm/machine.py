@@ -12,13 +12,16 @@ class Machine(Part):
     """A decision learned row by row.
 
     Rows are float64 and C-contiguous, or CSR, as `Inputs` prepares them; kernels take rows of any kind. Signs are +1
-    and -1; the cost of a row is C times its weight.
+    and -1; the cost of a row is its C.
     """
 
     n_core: int  # rows that changed the decision
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        """Learn rows in their order; returns each row's decision value from before it was learned."""
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        """Learn rows in their order; returns each row's decision value from before it was learned.
+
+        An ellipsoid multiplies costs by weights. To a ball it is all the same how often a row comes.
+        """
         raise NotImplementedError
 
     def decide(self, Z: Any) -> np.ndarray:

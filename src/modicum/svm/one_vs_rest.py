@@ -40,13 +40,13 @@ class OneVsRest(Part):
         if self.unseen is not None:
             cast(Starter, self.unseen).begin(Z, np.full(len(codes), -1.0), cost)
 
-    def learn(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    def learn(self, Z: Any, codes: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         """Learn rows; returns decision values from before, one column per machine."""
         decisions = np.empty((len(codes), len(self.machines)))
         for column, machine in enumerate(self.machines):
-            decisions[:, column] = machine.learn(Z, self._signs(column, codes), cost)
+            decisions[:, column] = machine.learn(Z, self._signs(column, codes), cost, weight)
         if self.unseen is not None:
-            self.unseen.learn(Z, np.full(len(codes), -1.0), cost)
+            self.unseen.learn(Z, np.full(len(codes), -1.0), cost, weight)
         return decisions
 
     def _signs(self, column: int, codes: np.ndarray) -> np.ndarray:

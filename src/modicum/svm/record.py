@@ -79,8 +79,11 @@ class Record(Part):
         self.confusion[np.ix_(codes, codes)] += other.confusion
         curve, start = other.curve(), self.seen
         self._widen(start + other.seen)
-        middles = start + (curve["rows"] + np.append(0, curve["rows"][:-1])) // 2
-        np.add.at(self.wrong, middles // self.bin_width, other.wrong[: len(middles)])
+        # mistakes are spread evenly over the rows of their bin; whole ones again, without losing any
+        ends = start + np.append(0, curve["rows"])
+        total = np.append(0, np.cumsum(other.wrong[: len(curve["rows"])]))
+        edges = np.minimum(self.bin_width * np.arange(BINS + 1), ends[-1])
+        self.wrong += np.diff(np.floor(np.interp(edges, ends, total) + 1e-9).astype(np.int64))
         self.seen += other.seen
         if len(codes) == len(self.confusion):
             self._merge_sample(other, codes, rng)
@@ -94,7 +97,7 @@ class Record(Part):
             theirs = theirs[:, codes.argsort()]
         ours, mine = self.sample
         part = other.sampled / max(1, self.sampled + other.sampled)
-        keep = rng.permutation(len(ours))[: SAMPLE - round(part * min(SAMPLE, len(theirs)))]
+        keep = rng.permutation(len(ours))[: SAMPLE - min(round(part * SAMPLE), len(theirs))]
         take = rng.permutation(len(theirs))[: SAMPLE - len(keep)]
         self.in_use = len(keep) + len(take)
         self.decisions[: self.in_use] = np.concatenate([ours[keep], theirs[take]])
@@ -106,7 +109,7 @@ def likeliest_sharpness(decisions: np.ndarray, codes: np.ndarray) -> float:
     """The factor of decision values that makes the classes of a sample most likely (guo2017: temperature scaling)."""
     if not len(codes):
         return 1.0
-    scale = 1.0 / max(float(np.abs(decisions).mean()), 1e-300)
+    scale = 1.0 / (float(np.abs(decisions).mean()) or 1.0)
 
     def loss(log_factor: float) -> float:
         logs = log_probabilities(scale * np.exp(log_factor) * decisions)

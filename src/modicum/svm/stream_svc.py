@@ -1,10 +1,12 @@
 """One-pass support vector machines (rai2009): the maximum margin, by a ball around a stream or by an ellipsoid."""
 
 import copy
+import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import product
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -38,9 +40,19 @@ ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit le
 BALL_COSTS = (0.1, 1.0, 10.0)
 WIDEST_FULL = 64  # columns up to which a whole covariance matrix costs little
 TILE_NUMBERS = 2**19  # of prepared rows at a time
-OTHER_TILE = 2048  # rows at a time, if they are sparse or objects
+OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
 PREDICT_TILE = 2048
+MOST_APART = 0.2  # logarithms of the widths of kernels to merge
+_ONE_AT_A_TIME = Lock()
 RARE = 0.1  # a class with a smaller part than this of an even share of the rows is worth a warning
+
+
+def _is_grid(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(map(POSITIVE.accepts, value))
+
+
+def _are_weights(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(POSITIVE.accepts, value.values()))
 
 
 class StreamSVC(ClassifierMixin, Learner):
@@ -96,7 +108,8 @@ class StreamSVC(ClassifierMixin, Learner):
     normalize : bool, default=True
         Whether to scale rows to unit length. Without, the ball is not the margin.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class. "balanced": all classes count alike, by their numbers of rows so far.
+        Factors of C by class. "balanced": all classes count alike, by their numbers of rows so far. To a ball it is
+        all the same how often a row comes: with one, weights count for the intercept and for what is chosen.
     random_state : int, Generator or None, default=None
         For the sample of decision values that probabilities come from.
 
@@ -141,7 +154,7 @@ class StreamSVC(ClassifierMixin, Learner):
 
     traits = Traits(chunk_exact=True, merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
-        "C": [POSITIVE, OneOf("auto"), Where(lambda value: _is_grid(value), "a list of such numbers to choose from")],
+        "C": [POSITIVE, OneOf("auto"), Where(_is_grid, "a list of such numbers to choose from")],
         "ellipsoid": [NULL, OneOf("auto", "diagonal", "full")],
         "lookahead": [Int(1)],
         "n_balls": [Int(1)],
@@ -152,7 +165,7 @@ class StreamSVC(ClassifierMixin, Learner):
         "center": [OneOf("auto"), TRUTH],
         "scale": [OneOf("auto"), TRUTH],
         "normalize": [TRUTH],
-        "class_weight": [NULL, OneOf("balanced"), Where(lambda value: isinstance(value, dict), "a dict of weights")],
+        "class_weight": [NULL, OneOf("balanced"), Where(_are_weights, "a dict of positive weights")],
         "random_state": [RANDOM_STATE],
     }
     _unsaved = (*Learner._unsaved, "_tray")
@@ -231,9 +244,9 @@ class StreamSVC(ClassifierMixin, Learner):
             if not self._is_fitted():
                 self._forget()
 
-    def _expect(self, y: Any) -> None:
+    def _expect(self, y: Any, sample_weight: Any = None) -> None:
         """Labels given to `fit` tell the classes to come."""
-        if y is None or isinstance(y, str):
+        if y is None or isinstance(y, str) or sample_weight is not None:
             return
         with suppress(DataError):  # it is raised again when the rows have been looked at
             labels = np.unique(clean_labels(y, type(self).__name__))
@@ -246,10 +259,14 @@ class StreamSVC(ClassifierMixin, Learner):
         self._keep_within_budget()
 
     def _learn_tray(self) -> None:
-        if self._tray is not None and self._tray.count:
-            rows, codes = self._tray.empty()
-            self._follow(rows, self._labels.values[codes], self._weights.relative(None, len(codes)))
-            self._derived = {}
+        if self._tray is None or not self._tray.count:
+            return
+        with _ONE_AT_A_TIME:  # several threads may ask
+            if self._tray.count:
+                rows, codes = self._tray.contents
+                self._follow(rows, self._labels.values[codes], self._weights.relative(None, len(codes)))
+                self._derived = {}
+                self._tray.count = 0  # last of all: whoever sees it may go on
 
     def _put_up_tray(self) -> None:
         is_plain = self._kind == "dense" and self._is_linear() and not hasattr(self, "feature_names_in_")
@@ -300,18 +317,22 @@ class StreamSVC(ClassifierMixin, Learner):
         if self.class_weight is not None:
             counts = self._record.confusion.sum(axis=1)[None]
             weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
-        self._tournament.begin_anew(first.rows.values, codes, weight)
         if 2 * len(codes) > self._n_first:
             self._first = None
+        for ball in self._kernel_balls():
+            ball.limit = sys.maxsize  # the budget is for the ball that comes
+        self._tournament.begin_anew(first.rows.values, codes, weight)
+        if not self._is_linear():
+            self._keep_within_budget()
 
     def _most_first_rows(self, X: Any) -> int:
-        """How many rows to begin with; with a kernel they take up to half of the budget."""
+        """How many rows to begin with; with a kernel they take up to half of the budget for a while."""
         if self._is_ellipsoid():
             return 0
         if self._is_linear() or self.budget is None:
             return self.start
         what = "StreamSVC with a kernel"
-        rows = as_budget(self.budget).items_within(average_bytes(X), fixed_bytes=0, at_least=4, what=what)
+        rows = as_budget(self.budget).items_within(average_bytes(X) + 24, fixed_bytes=0, at_least=4, what=what)
         return min(self.start, rows // 2)
 
     def _add_class(self, label: Any) -> None:
@@ -323,6 +344,7 @@ class StreamSVC(ClassifierMixin, Learner):
             self._keep_within_budget()  # what there is has to do for more balls
 
     def _end_of_stream(self) -> None:
+        self._learn_tray()
         counts = self._record.confusion.sum(axis=1)
         parts = counts[counts > 0] / counts.sum()
         if self.class_weight is None and len(parts) > 1 and len(parts) * parts.min() < RARE:
@@ -348,6 +370,10 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _preparations(self, X: Any) -> list[Raw]:
         if not self._is_linear():
+            if self.center is True or self.scale is True:
+                raise ValueError(
+                    "StreamSVC: center and scale are for linear machines; a kernel takes rows as they are."
+                )
             return [Raw()]
         constant = float(self.fit_intercept and self._is_ellipsoid())
         return [
@@ -409,7 +435,10 @@ class StreamSVC(ClassifierMixin, Learner):
             if budget.items is not None:
                 self._limit_core((budget.items - self._n_waiting()) // len(balls))
             else:
-                self._hold_budget(max(ball.n_kept for ball in balls), 1, self._limit_core)
+                most = max(ball.n_kept for ball in balls)
+                assert budget.nbytes is not None
+                self._limit_core(max(1, int(most * budget.nbytes / self.nbytes_)))  # more than now, if there is room
+                self._hold_budget(most, 1, self._limit_core)
         elif budget.nbytes is not None and self.nbytes_ > budget.nbytes:
             raise BudgetError(
                 f"StreamSVC: {len(self._labels)} classes and {self.n_features_in_} columns need a budget of at least "
@@ -449,6 +478,7 @@ class StreamSVC(ClassifierMixin, Learner):
         if (self._is_strict or other._is_strict) and not np.array_equal(self.classes_, other.classes_):
             raise StateError("StreamSVC.merge: classes were announced, and the two sides do not have the same.")
         self._labels.check(other._labels.values)
+        self._check_kernels(other)
         if other._first is not None:  # all its rows are at hand
             self._learn_rows_of(other._first, other._labels)
         elif self._first is not None:
@@ -459,6 +489,16 @@ class StreamSVC(ClassifierMixin, Learner):
             self._merge_machines(other)
         self._weights.merge(other._weights)
         self._keep_within_budget()
+
+    def _check_kernels(self, other: Self) -> None:
+        """Widths that the sides have found for themselves may differ a little."""
+        if not self._is_linear():
+            ours, theirs = self.kernel_, other.kernel_
+            if np.abs(ours.log_params - theirs.log_params).max(initial=0.0) > MOST_APART:
+                raise StateError(
+                    f"StreamSVC.merge: the sides have found different kernels, {ours!r} and {theirs!r}. Give all of "
+                    "them the same one, with its width."
+                )
 
     def _learn_rows_of(self, first: Waiting, labels: Labels) -> None:
         self._follow(first.rows.values, labels.values[first.targets], first.weights)
@@ -573,7 +613,7 @@ class StreamSVC(ClassifierMixin, Learner):
             raise ValueError("StreamSVC: what is proven is about balls. Learn with ellipsoid=None.")
         radius, least = (np.array([getattr(ball, name) for ball in balls]) for name in ("radius", "least_radius"))
         square = np.array([ball.square for ball in balls])
-        is_even = self.normalize and self.class_weight is None and self._weights.are_ones
+        is_even = self.normalize and not self._tournament.inputs[self._tournament.leader.inputs].n_zeros
         length = 1.0 + 1.0 / self._tournament.leader.C if is_even else np.nan
         return BallGuarantee(
             names=self._names_of_machines(),
@@ -591,7 +631,8 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def prepare(self, X: Any) -> Any:
         """Rows as the machines see them: `decision_function(X)` is `prepare(X) @ coef_.T + intercept_`."""
-        Z = self._tournament.prepare(self._check_input(X))
+        X = self._check_input(X)
+        Z = self._tournament.prepare(X)
         return Z[:, : self.n_features_in_] if self._is_linear() else Z
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -679,7 +720,3 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _uses_blas(self) -> bool:
         return not self._is_linear()
-
-
-def _is_grid(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(map(POSITIVE.accepts, value))

@@ -10,12 +10,6 @@ from modicum.svm.stream_svc import StreamSVC
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 
-class _Marathon(StreamSVC):
-    """All candidates run to the end."""
-
-    _eliminate = False
-
-
 @dataclass(frozen=True)
 class Suggestion:
     """The C that made the fewest mistakes, and for each the part of rows that it got right before learning them."""
@@ -46,7 +40,9 @@ def suggest_C(source: Any, grid: Sequence[float] = GRID, *, target: Any = None, 
     >>> len(found.accuracy), found.accuracy[found.C] > 0.95
     (3, True)
     """
-    model = _Marathon(tuple(grid), **params).learn(stream(source, target=target))
+    model = StreamSVC(tuple(grid), **params)
+    model._eliminate = False  # all run to the end
+    model.learn(stream(source, target=target))
     entrants = model._tournament.entrants
     best = min(entrants, key=lambda entrant: entrant.score)
     fewest = {C: min(entrant.mistakes for entrant in entrants if entrant.C == C) for C in sorted(grid)}

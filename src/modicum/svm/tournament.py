@@ -26,7 +26,7 @@ class Entrant(Part):
         self.totals = np.zeros(2)  # of mistakes and of losses
 
     def learn(self, Z: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        decisions = self.machines.learn(Z, codes, self.C * weight)
+        decisions = self.machines.learn(Z, codes, np.full(len(codes), self.C), weight)
         count_mistakes(decisions, codes, weight, self.totals)
         return decisions
 
@@ -87,7 +87,7 @@ class Tournament(Part):
         """Let all entrants forget, and begin with these rows all at once. Their mistakes are not forgotten."""
         prepared = [inputs.begin(X, weight) for inputs in self.inputs]
         for entrant in self.entrants:
-            entrant.machines.begin(prepared[entrant.inputs], codes, entrant.C * weight)
+            entrant.machines.begin(prepared[entrant.inputs], codes, np.full(len(codes), entrant.C))
 
     def merge(self, other: "Tournament", codes: np.ndarray) -> bool:
         """Absorb another tournament, whose class i is our class codes[i].

@@ -49,7 +49,6 @@ class Tray:
     def is_full(self) -> bool:
         return self.count == ROWS
 
-    def empty(self) -> tuple[np.ndarray, np.ndarray]:
-        """What was on the tray."""
-        count, self.count = self.count, 0
-        return self.rows[:count], self.codes[:count]
+    @property
+    def contents(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.rows[: self.count], self.codes[: self.count]
