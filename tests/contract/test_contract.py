@@ -40,6 +40,8 @@ LEARNERS = {
         modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, start=64),
         modicum.StreamSVC(ellipsoid=None, lookahead=1, start=1, class_weight="balanced"),
         modicum.StreamSVC(10.0, n_balls=4, fit_intercept=False),
+        modicum.StreamSVC(1.0, kernel="rbf", budget=60),
+        modicum.StreamSVC(kernel="rbf", budget="96 KiB", start=64),
     ],
     "StreamGreedy": [modicum.StreamGreedy(8), modicum.StreamGreedy(8, objective="variance", validation=50)],
 }

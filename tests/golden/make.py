@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import is_classifier
 
 import modicum
 
@@ -11,7 +12,7 @@ import modicum
 def main() -> None:
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(300, 3)) + 8 * rng.integers(-1, 2, size=(300, 1))).round(3)
-    y = np.sin(X[:, 0])
+    y, labels = np.sin(X[:, 0]), np.where(X[:, 0] > 0, "right", "left")
     for learner in (
         modicum.BlockGreedy(12, block_size=4, random_state=0),
         modicum.ExemplarClustering(3, budget=40, random_state=0),
@@ -23,17 +24,18 @@ def main() -> None:
         modicum.SieveStreaming(4, epsilon=0.4),
         modicum.SieveStreamingPlusPlus(4, epsilon=0.4),
         modicum.SparseGPRegressor(6, budget=50, random_state=0),
+        modicum.StreamSVC(random_state=0),
         modicum.StreamGreedy(8, objective="variance", validation=30, random_state=0),
         modicum.ThreeSieves(5, patience=20),
     ):
-        is_regressor = learner.__sklearn_tags__().target_tags.required
+        target = labels if is_classifier(learner) else y if learner.__sklearn_tags__().target_tags.required else None
         for part in (slice(0, 200), slice(200, 300)):
-            learner.partial_fit(X[part], y[part] if is_regressor else None)
+            learner.partial_fit(X[part], None if target is None else target[part])
         name = f"{type(learner).__name__}-{modicum.__version__}"
         learner.save(Path(__file__).parent / f"{name}.mcm")
         facts = {"class": type(learner).__name__, "n_seen": 300, "rows": X[:20].tolist()}
-        if is_regressor:
-            facts["targets"] = y[:20].tolist()
+        if target is not None:
+            facts["targets"] = target[:20].tolist()
         if hasattr(learner, "predict"):
             facts["prediction"] = learner.predict(X[:20]).tolist()
         (Path(__file__).parent / f"{name}.json").write_text(json.dumps(facts))

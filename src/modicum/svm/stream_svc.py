@@ -152,7 +152,6 @@ class StreamSVC(ClassifierMixin, Learner):
     (`start`); the intercept, the tournament, late classes and `merge` are ours.
     """
 
-    traits = Traits(chunk_exact=True, merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
         "C": [POSITIVE, OneOf("auto"), Where(_is_grid, "a list of such numbers to choose from")],
         "ellipsoid": [NULL, OneOf("auto", "diagonal", "full")],
@@ -209,6 +208,11 @@ class StreamSVC(ClassifierMixin, Learner):
         self.normalize = normalize
         self.class_weight = class_weight
         self.random_state = random_state
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Kernel values of many rows at once may differ in their last bits from those of few."""
+        return Traits(chunk_exact=self._is_linear(), merge="approximate", weights=True, sparse=True, objects=True)
 
     # ---- learning --------------------------------------------------------------------------------
 
