@@ -316,16 +316,13 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _begin_anew(self, first: Waiting) -> None:
         """Balls should not have to live with how a stream began: as the first rows double, all are learned at once."""
-        codes, weight = first.targets, first.weights
+        codes = first.targets
         assert codes is not None
-        if self.class_weight is not None:
-            counts = self._record.confusion.sum(axis=1)[None]
-            weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
         if 2 * len(codes) > self._n_first:
             self._first = None
         for ball in self._kernel_balls():
             ball.limit = sys.maxsize  # the budget is for the ball that comes
-        self._tournament.begin_anew(first.rows.values, codes, weight)
+        self._tournament.begin_anew(first.rows.values, codes, first.weights)
         if not self._is_linear():
             self._keep_within_budget()
 

@@ -8,6 +8,7 @@ import numpy as np
 from modicum.svm.labels import Labels
 
 ROWS = 64
+KINDS: dict[type, str] = {bool: "b", int: "i", str: "U"}  # of arrays
 
 
 class Tray:
@@ -24,16 +25,9 @@ class Tray:
 
     def takes(self, X: Any, y: Any, labels: Labels) -> bool:
         """Put a row on the tray if it is an array with nothing to convert and a label that is known."""
-        if not (
-            type(X) is np.ndarray
-            and type(y) is np.ndarray
-            and X.shape == (1, self.rows.shape[1])
-            and X.dtype == self.rows.dtype
-            and y.shape == (1,)
-            and y.dtype == labels.values.dtype
-        ):
+        if type(X) is not np.ndarray or X.shape != (1, self.rows.shape[1]) or X.dtype != self.rows.dtype:
             return False
-        row, code = X[0], labels.code_of(y.item())
+        row, code = X[0], _code(y, labels)
         if code is None or not math.isfinite(row.dot(row)):
             return False
         self.rows[self.count] = row
@@ -52,3 +46,12 @@ class Tray:
     @property
     def contents(self) -> tuple[np.ndarray, np.ndarray]:
         return self.rows[: self.count], self.codes[: self.count]
+
+
+def _code(y: Any, labels: Labels) -> int | None:
+    """The code of a single label, in an array or a list; None if it is new, or not quite of the kind of those known."""
+    known = labels.values.dtype
+    if type(y) is np.ndarray:
+        return labels.code_of(y.item()) if y.shape == (1,) and y.dtype == known else None
+    is_one = type(y) is list and len(y) == 1 and KINDS.get(type(y[0])) == known.kind
+    return labels.code_of(y[0]) if is_one else None
