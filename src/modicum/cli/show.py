@@ -76,10 +76,10 @@ def _classifier(learner: Any) -> dict[str, Any]:
 def _setting(candidate: dict[str, Any]) -> str:
     """A candidate for the settings of a classifier.
 
-    >>> _setting({"C": 10.0, "center": True, "scale": False, "mistakes": 7.0})
-    'C = 10, centered, not scaled: 7 mistakes'
+    >>> _setting({"C": 10.0, "center": True, "scale": False, "normalize": True, "mistakes": 7.0})
+    'C = 10, centered, not scaled, of unit length: 7 mistakes'
     """
-    steps = {"center": "centered", "scale": "scaled"}
+    steps = {"center": "centered", "scale": "scaled", "normalize": "of unit length"}
     words = [word if candidate[name] else f"not {word}" for name, word in steps.items() if name in candidate]
     setting = ", ".join([f"C = {candidate['C']:g}", *words])
     return f"{setting}: {candidate['mistakes']:,.0f} mistakes"

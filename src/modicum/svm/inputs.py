@@ -37,8 +37,9 @@ class Raw(Part):
 class Inputs(Raw):
     """Rows minus a mean, columns over their deviation, scaled to unit length, with a constant column at the end.
 
-    Each step may be left out. Mean and deviations are those of the first rows if `begin` is called, else of all rows so
-    far. Sparse rows are not centered: no zero would be left.
+    Each step may be left out. Scaled columns give rows that are of unit length on average. Mean and deviations are
+    those of the first rows if `begin` is called, else of all rows so far. Sparse rows are not centered: no zero would
+    be left.
     """
 
     def __init__(self, width: int, *, center: bool, scale: bool, normalize: bool, constant: float):
@@ -49,7 +50,7 @@ class Inputs(Raw):
 
     @property
     def settings(self) -> dict[str, bool]:
-        return {"center": self.center, "scale": self.scale}
+        return {"center": self.center, "scale": self.scale, "normalize": self.normalize}
 
     def begin(self, X: Any, weight: np.ndarray) -> Any:
         self.totals[:], self.moments[:], self.follows = 0.0, 0.0, True
@@ -93,5 +94,5 @@ class Inputs(Raw):
         self.moments[0] = mean + gap * (m / (n + m))
         self.totals[:] = n + m
         with np.errstate(divide="ignore"):
-            factors = np.sqrt((n + m) / self.moments[1])
+            factors = np.sqrt((n + m) / self.moments[1] / self.moments.shape[1])
         self.moments[2] = np.where(self.moments[1] > 0, factors, 0.0) if self.scale else 0.0

@@ -68,7 +68,7 @@ class StreamSVC(ClassifierMixin, Learner):
       margin, and works with any kernel.
 
     Rows are prepared inside the pass: centered, columns scaled, each row of unit length, as balls require. What works
-    best for a stream is decided inside the pass as well: all candidates for C, `center` and `scale` learn the same
+    best for a stream is decided inside the pass as well: all candidates for C and for these steps learn the same
     rows, every row is classified before it is learned, and half of the candidates leave each time the number of rows
     has doubled, from 1,024 rows on. More than two classes are learned one against the rest. A class that comes late
     begins as if it had been announced: a machine that has seen all rows on its negative side stands by for it. (`fit`
@@ -105,8 +105,9 @@ class StreamSVC(ClassifierMixin, Learner):
     scale : "auto", True or False, default="auto"
         Whether to divide columns by their deviation so far. "auto": ellipsoids try both, balls do not. It includes
         centering, and is not for sparse rows.
-    normalize : bool, default=True
-        Whether to scale rows to unit length. Without, the ball is not the margin.
+    normalize : "auto", True or False, default="auto"
+        Whether to scale rows to unit length. "auto": balls do, as they are not the margin without; ellipsoids do, and
+        try what scaled columns give without.
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class. "balanced": all classes count alike, by their numbers of rows so far. To a ball it is
         all the same how often a row comes: with one, weights count for the intercept and for what is chosen.
@@ -163,7 +164,7 @@ class StreamSVC(ClassifierMixin, Learner):
         "fit_intercept": [TRUTH],
         "center": [OneOf("auto"), TRUTH],
         "scale": [OneOf("auto"), TRUTH],
-        "normalize": [TRUTH],
+        "normalize": [OneOf("auto"), TRUTH],
         "class_weight": [NULL, OneOf("balanced"), Where(_are_weights, "a dict of positive weights")],
         "random_state": [RANDOM_STATE],
     }
@@ -191,7 +192,7 @@ class StreamSVC(ClassifierMixin, Learner):
         fit_intercept: bool = True,
         center: bool | str = "auto",
         scale: bool | str = "auto",
-        normalize: bool = True,
+        normalize: bool | str = "auto",
         class_weight: str | dict[Any, float] | None = None,
         random_state: Any = None,
     ):
@@ -316,13 +317,16 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _begin_anew(self, first: Waiting) -> None:
         """Balls should not have to live with how a stream began: as the first rows double, all are learned at once."""
-        codes = first.targets
+        codes, weight = first.targets, first.weights
         assert codes is not None
+        if self.class_weight is not None:  # the mean is between classes then
+            counts = self._record.confusion.sum(axis=1)[None]
+            weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
         if 2 * len(codes) > self._n_first:
             self._first = None
         for ball in self._kernel_balls():
             ball.limit = sys.maxsize  # the budget is for the ball that comes
-        self._tournament.begin_anew(first.rows.values, codes, first.weights)
+        self._tournament.begin_anew(first.rows.values, codes, weight)
         if not self._is_linear():
             self._keep_within_budget()
 
@@ -378,9 +382,16 @@ class StreamSVC(ClassifierMixin, Learner):
             return [Raw()]
         constant = float(self.fit_intercept and self._is_ellipsoid())
         return [
-            Inputs(X.shape[1], center=center, scale=scale, normalize=self.normalize, constant=constant)
+            Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=constant)
             for center, scale in self._steps()
+            for normalize in self._lengths(scale)
         ]
+
+    def _lengths(self, scale: bool) -> list[bool]:
+        """Whether to scale rows to unit length: what to try."""
+        if self.normalize != "auto":
+            return [bool(self.normalize)]
+        return [True, False] if scale and self._is_ellipsoid() else [True]
 
     def _steps(self) -> list[tuple[bool, bool]]:
         """Whether to center rows and whether to scale columns: what to try."""
@@ -416,7 +427,7 @@ class StreamSVC(ClassifierMixin, Learner):
         kernel = as_kernel(self.kernel, objects=self._kind == "objects")
         if self._kind == "sparse" and not kernel.takes_sparse:
             raise DataError(f"StreamSVC: the kernel {kernel!r} takes no sparse rows. Make them dense.")
-        return Normalized(kernel) if self.normalize and not isinstance(kernel, Stationary) else kernel
+        return Normalized(kernel) if self.normalize is not False and not isinstance(kernel, Stationary) else kernel
 
     def _is_linear(self) -> bool:
         return isinstance(self.kernel, Linear) or (isinstance(self.kernel, str) and self.kernel == "linear")
@@ -614,7 +625,7 @@ class StreamSVC(ClassifierMixin, Learner):
             raise ValueError("StreamSVC: what is proven is about balls. Learn with ellipsoid=None.")
         radius, least = (np.array([getattr(ball, name) for ball in balls]) for name in ("radius", "least_radius"))
         square = np.array([ball.square for ball in balls])
-        is_even = self.normalize and not self._tournament.inputs[self._tournament.leader.inputs].n_zeros
+        is_even = self.normalize is not False and not self._tournament.inputs[self._tournament.leader.inputs].n_zeros
         length = 1.0 + 1.0 / self._tournament.leader.C if is_even else np.nan
         return BallGuarantee(
             names=self._names_of_machines(),

@@ -124,7 +124,7 @@ def _words(weights: np.ndarray, columns: list[str], sign: float) -> str:
 def _settings(learner: Any) -> Section:
     candidates = learner.candidates_
     columns = [Column.of("C", [one["C"] for one in candidates])]
-    for name, words in (("center", "centered"), ("scale", "scaled")):
+    for name, words in (("center", "centered"), ("scale", "scaled"), ("normalize", "of unit length")):
         if name in candidates[0]:
             columns.append(Column(words, ["yes" if one[name] else "no" for one in candidates]))
     columns.append(Column("mistakes", [count(one["mistakes"]) for one in candidates], numeric=True))
