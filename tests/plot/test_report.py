@@ -346,7 +346,8 @@ def test_two_classes(report, spam):
     assert len(page.all("svg")) == 3
     words = {True: "yes", False: "no"}
     for one in spam.candidates_:
-        assert f"{one['C']:g} {words[one['center']]} {words[one['scale']]} {one['mistakes']:.0f}" in page.text
+        steps = " ".join(words[one[name]] for name in ("center", "scale", "normalize"))
+        assert f"{one['C']:g} {steps} {one['mistakes']:.0f}" in page.text
     assert "machine ellipsoid" in page.text
 
 
