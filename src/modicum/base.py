@@ -400,6 +400,11 @@ class Learner(BaseEstimator):
             raise DataError(f"{type(self).__name__}: {count} rows came with {len(y)} targets.")
         return y
 
+    def _require_target(self, y: Any) -> None:
+        if y is None:
+            name = type(self).__name__
+            raise DataError(f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`.")
+
     def _check_ids(self, row_ids: Any, count: int) -> np.ndarray:
         if row_ids is None:
             first = self._position if self._is_fitted() else 0

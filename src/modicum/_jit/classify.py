@@ -33,10 +33,9 @@ def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, draws, sa
     """Count rows by true and chosen class, mistakes by the bin of the row, and put some decision values in a sample.
 
     A row takes a random slot of the sample with probability 4 size / n: of what n rows left there, the newer half has
-    15 parts in 16. Returns how many slots are in use.
+    15 parts in 16.
     """
     size = sample_codes.shape[0]
-    in_use = min(sampled, size)
     for i in range(codes.shape[0]):
         chosen = chosen_class(decisions[i])
         confusion[codes[i], chosen] += 1
@@ -48,5 +47,3 @@ def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, draws, sa
         if slot < size:
             sample[slot] = decisions[i]
             sample_codes[slot] = codes[i]
-            in_use = max(in_use, slot + 1)
-    return in_use

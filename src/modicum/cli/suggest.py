@@ -7,7 +7,7 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.output import writer
-from modicum.cli.progress import say
+from modicum.cli.progress import Progress, say
 from modicum.cli.run import check_target
 from modicum.streams import stream
 from modicum.svm.stream_svc import StreamSVC
@@ -48,7 +48,9 @@ def suggest(
     )
     check_target(model, rows, target)
     given = model.get_params(deep=False)
-    found = suggest_C(rows, np.atleast_1d(given.pop("C")).tolist(), **given)
+    costs = np.atleast_1d(given.pop("C")).tolist()
+    with Progress(rows) as progress:
+        found = suggest_C(rows, costs, on_chunk=lambda model: progress.show(model, rows.position), **given)
     with writer(None, csv=csv, table=table) as write:
         write({"C": list(found.accuracy), "accuracy": list(found.accuracy.values())})
     say(f"C = {found.C:g} is best: {found.accuracy[found.C]:.2%} of {rows.position:,} rows")

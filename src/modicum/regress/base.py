@@ -14,9 +14,8 @@ class Regressor(RegressorMixin, Learner):
     """Base of the regressors. `_learn` is given targets as float64; `score` is R^2."""
 
     def _check_target(self, y: Any, count: int) -> np.ndarray:
+        self._require_target(y)
         name = type(self).__name__
-        if y is None:
-            raise DataError(f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`.")
         try:
             y = np.asarray(column_or_1d(y, warn=True), np.float64)
         except (TypeError, ValueError) as error:

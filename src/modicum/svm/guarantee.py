@@ -1,8 +1,11 @@
 """What is proven about the balls (rai2009, section 4.3; zarrabizadeh2006), with the numbers filled in."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+
+from modicum.svm.machine import Starter
 
 
 @dataclass(frozen=True)
@@ -11,7 +14,7 @@ class BallGuarantee:
 
     A row is a point of a fixed squared length k(x, x) + 1 / C, so a smaller ball is a larger margin: the center c of
     the smallest one has the largest possible margin, |c| = sqrt(k(x, x) + 1 / C - R^2). Margins count the slack of a
-    row. They are NaN if rows are not of unit length, or have weights.
+    row. They are NaN if rows are not of unit length.
 
     Attributes
     ----------
@@ -26,6 +29,16 @@ class BallGuarantee:
     least_radius: np.ndarray
     margin: np.ndarray
     largest_margin: np.ndarray
+
+    @classmethod
+    def of(cls, names: list[str], balls: list[Starter], length: float) -> Self:
+        """For balls around points of this squared length; NaN if they have none in common."""
+        radius = np.array([ball.radius for ball in balls])
+        least = np.array([ball.least_radius for ball in balls])
+        square = np.array([ball.square for ball in balls])
+        # a point p within the radius R of c has 2 c.p = |c|^2 + |p|^2 - |c - p|^2 >= |c|^2 + |p|^2 - R^2
+        margin = (square + length - radius**2) / (2.0 * np.sqrt(square))
+        return cls(names, radius, least, margin, np.sqrt(np.maximum(length - least**2, 0.0)))
 
     def __str__(self) -> str:
         return "\n".join(map(self._sentence, range(len(self.names))))

@@ -27,7 +27,7 @@ class Record(Part):
     def start_sample(self, n_columns: int) -> None:
         self.decisions = np.zeros((SAMPLE, n_columns))
         self.codes = np.zeros(SAMPLE, np.int64)
-        self.sampled = self.in_use = 0
+        self.sampled = 0  # rows since then: slots are filled in their order first
 
     def add_class(self, n_columns: int) -> None:
         self.confusion = np.pad(self.confusion, (0, 1))
@@ -36,7 +36,7 @@ class Record(Part):
     def add(self, decisions: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> None:
         """Decision values of rows from before they were learned."""
         self._widen(self.seen + len(codes))
-        self.in_use = note(
+        note(
             decisions,
             codes,
             self.confusion,
@@ -72,7 +72,8 @@ class Record(Part):
     @property
     def sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Decision values of some rows, and codes of their classes."""
-        return self.decisions[: self.in_use], self.codes[: self.in_use]
+        in_use = min(self.sampled, SAMPLE)
+        return self.decisions[:in_use], self.codes[:in_use]
 
     def merge(self, other: "Record", codes: np.ndarray, rng: np.random.Generator) -> None:
         """Absorb the record of another stream, whose class i is our class codes[i]; its rows count as later ones."""
@@ -99,10 +100,10 @@ class Record(Part):
         part = other.sampled / max(1, self.sampled + other.sampled)
         keep = rng.permutation(len(ours))[: SAMPLE - min(round(part * SAMPLE), len(theirs))]
         take = rng.permutation(len(theirs))[: SAMPLE - len(keep)]
-        self.in_use = len(keep) + len(take)
-        self.decisions[: self.in_use] = np.concatenate([ours[keep], theirs[take]])
-        self.codes[: self.in_use] = np.concatenate([mine[keep], codes[labels[take]]])
         self.sampled += other.sampled
+        decisions, slots = self.sample
+        decisions[:] = np.concatenate([ours[keep], theirs[take]])
+        slots[:] = np.concatenate([mine[keep], codes[labels[take]]])
 
 
 def likeliest_sharpness(decisions: np.ndarray, codes: np.ndarray) -> float:

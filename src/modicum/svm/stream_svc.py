@@ -623,17 +623,9 @@ class StreamSVC(ClassifierMixin, Learner):
         balls = [machine for machine in self._asked() if isinstance(machine, Starter)]
         if not balls:
             raise ValueError("StreamSVC: what is proven is about balls. Learn with ellipsoid=None.")
-        radius, least = (np.array([getattr(ball, name) for ball in balls]) for name in ("radius", "least_radius"))
-        square = np.array([ball.square for ball in balls])
-        is_even = self.normalize is not False and not self._tournament.inputs[self._tournament.leader.inputs].n_zeros
-        length = 1.0 + 1.0 / self._tournament.leader.C if is_even else np.nan
-        return BallGuarantee(
-            names=self._names_of_machines(),
-            radius=radius,
-            least_radius=least,
-            margin=(square + length - radius**2) / (2.0 * np.sqrt(square)),
-            largest_margin=np.sqrt(np.maximum(length - least**2, 0.0)),
-        )
+        leader = self._tournament.leader
+        is_even = self.normalize is not False and not self._tournament.inputs[leader.inputs].n_zeros
+        return BallGuarantee.of(self._names_of_machines(), balls, 1.0 + 1.0 / leader.C if is_even else np.nan)
 
     def _names_of_machines(self) -> list[str]:
         labels = [str(label) for label in self._labels.sorted]
@@ -702,9 +694,8 @@ class StreamSVC(ClassifierMixin, Learner):
         return super().nbytes_ + (0 if self._tray is None else self._tray.nbytes)
 
     def _check_target(self, y: Any, count: int) -> np.ndarray:
+        self._require_target(y)
         name = type(self).__name__
-        if y is None:
-            raise DataError(f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`.")
         y = clean_labels(y, name)
         super()._check_target(y, count)
         if self._is_fitted():

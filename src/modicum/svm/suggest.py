@@ -1,6 +1,6 @@
 """A good C without cross-validation: one pass, in which every row is classified before it is learned (dawid1984)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,14 @@ class Suggestion:
         return "\n".join(lines)
 
 
-def suggest_C(source: Any, grid: Sequence[float] = GRID, *, target: Any = None, **params: Any) -> Suggestion:
+def suggest_C(
+    source: Any,
+    grid: Sequence[float] = GRID,
+    *,
+    target: Any = None,
+    on_chunk: Callable[[StreamSVC], object] | None = None,
+    **params: Any,
+) -> Suggestion:
     """Find a good C in one pass: all candidates learn every row once, each row is classified before it is learned.
 
     Parameters
@@ -30,7 +37,8 @@ def suggest_C(source: Any, grid: Sequence[float] = GRID, *, target: Any = None, 
     source : Stream, or anything that `modicum.stream` reads
     grid : positive numbers to try
     target : labels, or the name of their column, as in `modicum.stream`
-    params : other parameters of `StreamSVC`; with `center` or `scale` at "auto", the best of them counts for each C
+    on_chunk : called with the model after every chunk
+    params : other parameters of `StreamSVC`; of preparations left at "auto", the best one counts for each C
 
     Examples
     --------
@@ -42,7 +50,7 @@ def suggest_C(source: Any, grid: Sequence[float] = GRID, *, target: Any = None, 
     """
     model = StreamSVC(tuple(grid), **params)
     model._eliminate = False  # all run to the end
-    model.learn(stream(source, target=target))
+    model.learn(stream(source, target=target), on_chunk)
     entrants = model._tournament.entrants
     best = min(entrants, key=lambda entrant: entrant.score)
     fewest = {C: min(entrant.mistakes for entrant in entrants if entrant.C == C) for C in sorted(grid)}
