@@ -294,6 +294,14 @@ def test_the_smallest_ball_of_all_rows_is_the_margin():
     assert proven.margin[0] == pytest.approx(1 / np.sqrt(objective(w)), rel=1e-5)
 
 
+def test_the_margin_of_the_smallest_ball_is_the_largest():
+    """All rows are enclosed at once: the center is the solution, and its length the margin."""
+    X, y = two_classes(64)
+    proven = StreamSVC(2.0, ellipsoid=None, center=False, start=64, fit_intercept=False).partial_fit(X, y).guarantee()
+    assert proven.margin[0] == pytest.approx(np.sqrt(1.5 - proven.radius[0] ** 2), rel=1e-9)
+    assert proven.margin[0] > 0.1
+
+
 def test_margins_are_not_told_of_rows_of_any_length():
     X, y, _ = data()
     model = StreamSVC(1.0, ellipsoid=None, start=32, normalize=False).partial_fit(X, y)
