@@ -6,12 +6,8 @@ its rows itself, as they come.
 """
 
 import itertools
-import multiprocessing
-import os
-import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -21,9 +17,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.svm import LinearSVC
 
-from common import thread_env
 from modicum import StreamSVC, datasets
 from svm_peers import LASVM, Pegasos
+from workers import grouped
 
 # ---- tasks: (rows, signs, test rows, test signs) ----------------------------------------------------------
 
@@ -258,14 +254,6 @@ def measure(names, task_name, orderings, most, spread, choice_rows=None):
     return [{"learner": name, **summary(runs[name]), **setting(name, *chosen[name])} for name in names]
 
 
-def grouped(keys, values):
-    """{key: its values}."""
-    found = {}
-    for key, value in zip(keys, values, strict=True):
-        found.setdefault(key, []).append(value)
-    return found
-
-
 def summary(runs):
     """Accuracies of several orderings."""
     accuracy = [run["accuracy"] for run in runs]
@@ -285,24 +273,3 @@ def setting(name, preparation, chosen):
         "preparation": preparation if CONTESTANTS[name].is_prepared else "",
         "setting": ", ".join(f"{key} {value}" for key, value in chosen.items()),
     }
-
-
-class Workers:
-    """`with Workers() as spread: spread(function, jobs)` runs jobs on all cores, one thread each; results in order."""
-
-    def __enter__(self):
-        os.environ.update(thread_env(1))  # read by the processes when they import numpy
-        self.pool = ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))
-        return self.spread
-
-    def __exit__(self, *_):
-        self.pool.shutdown(cancel_futures=True)
-
-    def spread(self, function, jobs):
-        chunk = max(1, len(jobs) // 200)
-        start = told = time.perf_counter()
-        for done, result in enumerate(self.pool.map(function, jobs, chunksize=chunk), start=1):
-            if time.perf_counter() - told > 15:
-                told = time.perf_counter()
-                print(f"{done} of {len(jobs)} runs after {told - start:.0f} s", file=sys.stderr, flush=True)
-            yield result

@@ -38,3 +38,27 @@ def run_worker(script, name, package, sizes, *, threads, limit, pythons):
     if done.returncode:
         return {"status": "failed: " + (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:150]}
     return {"status": "ok", "wall": time.perf_counter() - start, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def run_rounds(script, packages, sizes, args, *, threads=(1,), yardstick=None):
+    """{(name, threads): runs} of all contestants, given as {name: package}; sizes(turn) are those of one round.
+
+    Round by round, so that a slow moment of the machine hits all alike. What fails runs once; so does what takes over
+    10 s, unless it is the yardstick. What is over the limit with the first number of threads isn't tried with others.
+    """
+    runs = {(name, count): [] for count in threads for name in packages}
+    pythons = interpreters(args.peer_python)
+    for turn in range(args.repeat):
+        for (name, count), done in runs.items():
+            if done and (done[-1]["status"] != "ok" or (done[-1]["seconds"] > 10 and name != yardstick)):
+                continue
+            first = runs[name, threads[0]]
+            if not done and first and first[0]["status"].startswith("over"):
+                done.append({"status": f"{first[0]['status']} even with {threads[0]} threads"})
+                continue
+            done.append(
+                run_worker(script, name, packages[name], sizes(turn), threads=count, limit=args.limit, pythons=pythons)
+            )
+            told = "{seconds:.3f} s".format(**done[-1]) if "seconds" in done[-1] else done[-1]["status"]
+            print(f"round {turn + 1}, {count} thread(s), {name}: {told}", file=sys.stderr, flush=True)
+    return runs

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import pairwise_distances_argmin
 
 from modicum import datasets
 from modicum.exceptions import DataError
@@ -19,7 +20,9 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("make", [datasets.waveform, partial(datasets.two_gaussians, n_columns=3)])
+@pytest.mark.parametrize(
+    "make", [datasets.waveform, partial(datasets.two_gaussians, n_columns=3), datasets.lucic_synthetic]
+)
 def test_same_seed_same_rows(make):
     for first, second in zip(make(50, random_state=3), make(50, random_state=3), strict=True):
         np.testing.assert_array_equal(first, second)
@@ -44,10 +47,35 @@ def test_gaussians_are_as_separable_as_asked(n_columns, separability):
     assert found == pytest.approx(separability, abs=0.025)  # five deviations of a share of 10,000 rows
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_loaders(name):
+def test_clusters_of_lucic_are_round_far_apart_and_uneven():
+    X, centers = datasets.lucic_synthetic(20_000, random_state=1)
+    assert (X.dtype, X.shape) == (np.float32, (20_000, 100))
+    assert centers.min() >= 0
+    assert centers.max() <= 100
+    label = pairwise_distances_argmin(X, centers)
+    noise = (X - centers[label]).astype(np.float64)
+    np.testing.assert_allclose(noise.mean(axis=0), 0, atol=0.1)  # six deviations of a mean of 20,000
+    np.testing.assert_allclose(np.cov(noise.T), 5 * np.eye(100), atol=0.4)  # eight of a variance of 20,000
+    share = np.sort(np.bincount(label, minlength=100) / len(X))
+    assert share[-10:].sum() > 0.5  # of 1,000 seeds, the ten largest had 0.73 to 1.00
+    assert share[:50].sum() < 0.01  # and the smaller half had at most 0.0003
+
+
+def skip_without(name):
     if not (DATA / f"{name}.npz").is_file():
         pytest.skip("MODICUM_DATA names no folder with this file")
+
+
+def test_protein_homology():
+    skip_without("kdd04_bio")
+    X = datasets.kdd04_bio()
+    assert X.shape == (144879, 74)
+    np.testing.assert_allclose(X, np.round(X.astype(np.float64), 2), rtol=1e-6, atol=1e-6)  # as the source prints them
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_loaders(name):
+    skip_without(name)
     assert [part.shape for part in getattr(datasets, name)()] == SHAPES[name]
 
 

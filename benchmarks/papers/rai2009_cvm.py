@@ -17,8 +17,9 @@ import numpy as np
 from numba import njit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from classifiers import ALGORITHM_2, AUTO, BEGUN_2, EIGHT_NINE, Workers, choose, prepared_task, run_job
+from classifiers import ALGORITHM_2, AUTO, BEGUN_2, EIGHT_NINE, choose, prepared_task, run_job
 from common import GREY, OURS, PALE, PEER, THIRD, Result, arguments, figures
+from workers import Workers
 
 COMMAND = "python benchmarks/papers/rai2009_cvm.py"
 COSTS = {0.1: PALE, 1.0: PEER, 10.0: THIRD}

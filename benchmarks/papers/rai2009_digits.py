@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from classifiers import AUTO, BATCH, BEGUN_2, CONTESTANTS, TEN_DIGITS, Workers, measure
+from classifiers import AUTO, BATCH, BEGUN_2, CONTESTANTS, TEN_DIGITS, measure
 from common import GREY, OURS, PEER, Result, arguments, figures
+from workers import Workers
 
 COMMAND = "python benchmarks/papers/rai2009_digits.py"
 LEARNERS = (BATCH, "Perceptron", "passive-aggressive", "SGD", "SGD, averaged", BEGUN_2, "diagonal", "full", AUTO)

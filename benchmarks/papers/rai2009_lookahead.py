@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from classifiers import ALGORITHM_2, BEGUN_2, EIGHT_NINE, Workers, choose, grouped, run_job, summary
+from classifiers import ALGORITHM_2, BEGUN_2, EIGHT_NINE, choose, run_job, summary
 from common import GREY, OURS, PEER, Result, arguments, figures
+from workers import Workers, grouped
 
 COMMAND = "python benchmarks/papers/rai2009_lookahead.py"
 LOOKAHEADS = (1, 2, 5, 10, 20, 50, 100)

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from classifiers import CONTESTANTS, EIGHT_NINE, Workers, choose, grouped, prepared_task
+from classifiers import CONTESTANTS, EIGHT_NINE, choose, prepared_task
 from common import Result, arguments
+from workers import Workers, grouped
 
 COMMAND = "python benchmarks/papers/rai2009_shards.py"
 SLOW = "full"  # left out of quick runs

@@ -28,10 +28,10 @@ from classifiers import (
     LA_SVM,
     MAJORITY,
     TASKS,
-    Workers,
     measure,
 )
 from common import GREY, OURS, PALE, PEER, Result, arguments, figures
+from workers import Workers
 
 COMMAND = "python benchmarks/papers/rai2009_table1.py"
 PAPER = {  # in percent

@@ -35,7 +35,7 @@ from common import (
     overlapping_gaussians,
     snap,
 )
-from peers import PEER_OPTIONS, interpreters, run_worker
+from peers import PEER_OPTIONS, run_rounds
 
 COMMAND = "python benchmarks/speed/exemplars.py"
 YARDSTICK = "kmedoids fasterpam"
@@ -199,29 +199,6 @@ def worker(name, n, k, seed):
     print(json.dumps({**meter.facts(), **facts}))
 
 
-def run_all(args, sizes, pythons):
-    """{(name, threads): runs}, round by round, so that a slow moment of the machine hits all alike."""
-    runs = {(name, threads): [] for threads in (2, 1) for name in CONTESTANTS}
-    for turn in range(args.repeat):
-        for (name, threads), done in runs.items():
-            bad = bool(done) and done[-1]["status"] != "ok"
-            slow = bool(done) and done[-1].get("seconds", 0) > 10 and name != YARDSTICK
-            if bad or slow:
-                continue
-            with_two = runs[name, 2][0] if threads == 1 else {"status": ""}
-            if with_two["status"].startswith("over"):
-                done.append({"status": with_two["status"] + " even with 2 threads"})
-                continue
-            done.append(
-                run_worker(
-                    __file__, name, CONTESTANTS[name][1], sizes, threads=threads, limit=args.limit, pythons=pythons
-                )
-            )
-            told = "{seconds:.3f} s".format(**done[-1]) if "seconds" in done[-1] else done[-1]["status"]
-            print(f"round {turn + 1}, {threads} thread(s), {name}: {told}", file=sys.stderr, flush=True)
-    return runs
-
-
 # ---- the table -----------------------------------------------------------------------------------------
 
 
@@ -315,12 +292,13 @@ def main():
         repeat={"type": int, "default": 3},
         **PEER_OPTIONS,
     )
-    pythons = interpreters(args.peer_python)
     n, k = (2000, 20) if args.quick else (20000, 100)
     if args.quick:
         args.repeat = 1
     result = Result("exemplars", COMMAND, args, n=n, d=50, k=k, repeat=args.repeat, limit_seconds=args.limit)
-    runs = run_all(args, (n, k, args.seed), pythons)
+    packages = {name: package for name, (_, package, _) in CONTESTANTS.items()}
+    sizes = (n, k, args.seed)
+    runs = run_rounds(__file__, packages, lambda _: sizes, args, threads=(2, 1), yardstick=YARDSTICK)
     tables = {}
     for threads in (1, 2):
         yardstick = summary(YARDSTICK, runs[YARDSTICK, threads], None)

@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import GREY, MIB, OURS, PEER, Meter, Result, arguments, figures, log_det, rbf
-from peers import PEER_OPTIONS, interpreters, run_worker
+from peers import PEER_OPTIONS, run_rounds
 
 COMMAND = "python benchmarks/speed/logdet.py"
 D, WIDTH = 20, 4.0
@@ -214,21 +214,6 @@ def worker(name, n, b, seed):
     print(json.dumps({**meter.facts(), **facts}))
 
 
-def run_all(args, sizes, pythons):
-    """{name: runs}, round by round; what fails or takes over 10 s runs once."""
-    runs = {name: [] for name in CONTESTANTS}
-    for _ in range(args.repeat):
-        for name, done in runs.items():
-            if done and (done[-1]["status"] != "ok" or done[-1]["seconds"] > 10):
-                continue
-            package = CONTESTANTS[name][1]
-            run = run_worker(__file__, name, package, sizes, threads=1, limit=args.limit, pythons=pythons)
-            done.append(run)
-            told = "{seconds:.3f} s, {value:.2f}".format(**run) if "value" in run else run["status"]
-            print(f"{name}: {told}", file=sys.stderr, flush=True)
-    return runs
-
-
 def summary(name, runs):
     """One row of the table: medians over the runs that went well."""
     good = [run for run in runs if run["status"] == "ok"]
@@ -278,8 +263,9 @@ def main():
     n, b = (2000, 40) if args.quick else (20000, 200)
     args.repeat = 1 if args.quick else args.repeat
     result = Result("logdet", COMMAND, args, n=n, d=D, b=b, width=WIDTH, repeat=args.repeat, limit_seconds=args.limit)
-    runs = run_all(args, (n, b, args.seed), interpreters(args.peer_python))
-    rows = sorted((summary(name, done) for name, done in runs.items()), key=lambda row: -row.get("value", 0))
+    packages = {name: package for name, (_, package, *_) in CONTESTANTS.items()}
+    runs = run_rounds(__file__, packages, lambda _: (n, b, args.seed), args)
+    rows = sorted((summary(name, done) for (name, _), done in runs.items()), key=lambda row: -row.get("value", 0))
     result.table("one_thread", COLUMNS, rows)
     bars(result, rows)
     plot(result, rows)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from modicum.checks import check_learner
     from modicum.cluster.exemplars import ExemplarClustering
     from modicum.cluster.online_kmeans import OnlineKMeans
+    from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
+    from modicum.coreset.kmeans_coreset import KMeansCoreset
+    from modicum.coreset.mixture_coreset import MixtureCoreset
+    from modicum.coreset.stream_kmeans import StreamKMeans
     from modicum.regress.krls import KRLS
     from modicum.regress.prototypes import PrototypeRegressor
     from modicum.regress.sparse_gp import SparseGPRegressor
@@ -30,8 +34,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "BlockGreedy": "select.block_greedy",
     "ExemplarClustering": "cluster.exemplars",
+    "KMeansCoreset": "coreset.kmeans_coreset",
     "KRLS": "regress.krls",
     "Learner": "base",
+    "MixtureCoreset": "coreset.mixture_coreset",
     "OnlineGreedy": "select.online_greedy",
     "OnlineKMeans": "cluster.online_kmeans",
     "PrototypeRegressor": "regress.prototypes",
@@ -40,9 +46,11 @@ _HOMES = {
     "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
     "SparseGPRegressor": "regress.sparse_gp",
     "StreamGreedy": "select.stream_greedy",
+    "StreamKMeans": "coreset.stream_kmeans",
     "StreamSVC": "svm.stream_svc",
     "ThreeSieves": "select.three_sieves",
     "Traits": "base",
+    "WeightedGaussianMixture": "coreset.gaussian_mixture",
     "check_learner": "checks",
     "load": "base",
     "stream": "streams",
@@ -50,7 +58,9 @@ _HOMES = {
 LEARNERS = (
     "BlockGreedy",
     "ExemplarClustering",
+    "KMeansCoreset",
     "KRLS",
+    "MixtureCoreset",
     "OnlineGreedy",
     "OnlineKMeans",
     "PrototypeRegressor",
@@ -59,6 +69,7 @@ LEARNERS = (
     "SieveStreamingPlusPlus",
     "SparseGPRegressor",
     "StreamGreedy",
+    "StreamKMeans",
     "StreamSVC",
     "ThreeSieves",
 )
@@ -67,7 +78,9 @@ __all__ = [
     "KRLS",
     "BlockGreedy",
     "ExemplarClustering",
+    "KMeansCoreset",
     "Learner",
+    "MixtureCoreset",
     "OnlineGreedy",
     "OnlineKMeans",
     "PrototypeRegressor",
@@ -76,9 +89,11 @@ __all__ = [
     "SieveStreamingPlusPlus",
     "SparseGPRegressor",
     "StreamGreedy",
+    "StreamKMeans",
     "StreamSVC",
     "ThreeSieves",
     "Traits",
+    "WeightedGaussianMixture",
     "__version__",
     "check_learner",
     "load",

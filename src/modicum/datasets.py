@@ -16,6 +16,7 @@ from modicum.exceptions import DataError
 CHECKSUMS = {  # sha256: other copies of these data differ in rows, order or scale, and numbers would not compare
     "boston_housing.npz": "d1bd3d97f147b6b6df1da29e41da49a117fc2979f538c259252afcacab893d86",
     "ijcnn1.npz": "db0664d3535443edc731858a8711625e74b8f61aa611c2d9f250640992b3a539",
+    "kdd04_bio.npz": "7208bdf998b97bd086a53248f6a3fafdb79fdb757a3be18282d76cf8f21e378a",
     "kddcup99_10pct.npz": "f9d6e74ed3f35c2b9987676c1c43e546958f278b1dca5a19abe844dd72f08ac9",
     "kin40k.npz": "ac38832afcda818cc10d92e95f70e4b416a816b3eedeb33f838c6c980aff729e",
     "mnist.npz": "06af5dfe73b70e3bc1c36439982b18a8d76803db9b544f6fdf838a37fbb01b64",
@@ -84,6 +85,25 @@ def two_gaussians(
     return rows @ stretch + shift, label
 
 
+def lucic_synthetic(n_rows: int = 100_000, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """SYNTHETIC of lucic2015 (section 7): float32 rows of 100 columns, and the 100 centers of their clusters.
+
+    Clusters are round, of variance 5 in every column, and lie far apart in the cube from 0 to 100. Their shares are
+    Dirichlet with parameter 1/20: a few clusters hold most of the rows, and more than half of them hold next to none.
+
+    >>> X, centers = lucic_synthetic(300)
+    >>> X.shape, centers.shape
+    ((300, 100), (100, 100))
+    """
+    rng = np.random.default_rng(random_state)
+    centers = rng.uniform(0, 100, (100, 100)).astype(np.float32)
+    label = rng.choice(100, n_rows, p=rng.dirichlet(np.full(100, 1 / 20)))
+    rows = rng.standard_normal((n_rows, 100), np.float32)
+    rows *= np.float32(np.sqrt(5))
+    rows += centers[label]
+    return rows, centers
+
+
 def telemonitoring() -> tuple[np.ndarray, np.ndarray]:
     """Parkinson's Telemonitoring: 5,875 x 20 and the motor score.
 
@@ -104,6 +124,14 @@ def boston_housing() -> tuple[np.ndarray, np.ndarray]:
 def santa_fe_laser() -> np.ndarray:
     """Santa Fe time series A, 10,093 intensities of a laser; the first 1,000 were those of the competition."""
     return _read("santafe_laser.npz")["series"].astype(np.float64)
+
+
+def kdd04_bio() -> np.ndarray:
+    """KDD Cup 2004, protein homology: 144,879 x 74, columns of very different scale.
+
+    The competition's training file has 145,751 rows; the others are not in this copy, and the order is random.
+    """
+    return _read("kdd04_bio.npz")["x"]
 
 
 def kdd_cup99() -> tuple[np.ndarray, list[str]]:

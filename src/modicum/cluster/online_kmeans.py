@@ -3,16 +3,15 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from modicum._jit.kmeans import follow_rows
-from modicum.base import Learner, Traits
+from modicum.base import Traits
+from modicum.centers import CentersMixin
 from modicum.exceptions import StateError
-from modicum.kernels.dissimilarity import SquaredEuclidean
 from modicum.params import RANDOM_STATE, Int
 
 
-class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
+class OnlineKMeans(CentersMixin):
     """k means that follow a stream: each row pulls its nearest mean a little towards itself.
 
     The first `n_clusters` different rows are the first centers; after that, a row of weight w moves its nearest center
@@ -71,27 +70,6 @@ class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             start += 1
         follow_rows(X[start:], weight[start:], self.cluster_centers_, self.cluster_sizes_)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The nearest center of each row."""
-        return self.transform(X).argmin(axis=1)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Distances of rows to centers."""
-        return np.sqrt(SquaredEuclidean()(self._check_input(X), self.cluster_centers_))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the mean squared distance of rows to their centers."""
-        return -float(np.average(self.transform(X).min(axis=1) ** 2, weights=sample_weight))
-
-    @property
-    def labels_(self) -> np.ndarray:
-        """Labels of the rows given to `fit`, computed now, if those rows are still there."""
-        return self.predict(self._find_source())
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then predict the same rows."""
-        return self.fit(X, y, sample_weight).predict(X)
-
     def _merge(self, other: "OnlineKMeans") -> None:
         from sklearn.cluster import KMeans
 
@@ -113,8 +91,4 @@ class OnlineKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 raise StateError("the file holds centers whose parts do not fit each other.")
 
     def _n_retained(self) -> int:
-        return len(self.cluster_centers_)
-
-    @property
-    def _n_features_out(self) -> int:
         return len(self.cluster_centers_)

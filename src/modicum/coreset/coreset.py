@@ -1,0 +1,88 @@
+"""What all learners that keep a coreset share (lucic2015, section 3; harpeled2004 for streams)."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.base import Learner, Traits
+from modicum.budget import Plan, as_budget
+from modicum.coreset.bucket import Bucket, Reducer
+from modicum.coreset.tree import BUCKETS, MergeReduce
+from modicum.exceptions import StateError
+
+ROOM = BUCKETS + 2  # bucketfuls of rows: full ones, one that is being filled, and the summary
+LARGEST_BUCKET = 4  # times the summary: larger buckets would add next to no accuracy to it
+
+
+class CoresetLearner(Learner):
+    """A stream as a tree of buckets, and a summary of `size` weighted points when asked for.
+
+    A subclass writes `_reducer` and `_sizes`.
+    """
+
+    traits = Traits(merge="approximate", weights=True)
+    size: int | None
+    budget: int | str | None
+    _tree: MergeReduce
+    _seed: int
+
+    def _reducer(self) -> Reducer:
+        """How rows are reduced."""
+        raise NotImplementedError(f"{type(self).__name__} must define _reducer")
+
+    def _sizes(self) -> tuple[int, int]:
+        """Points of the summary: the least that will do, and how many are wanted."""
+        assert self.size is not None
+        return self.size, self.size
+
+    def _fixed_bytes(self, row_bytes: int) -> int:
+        """What is held beside rows."""
+        return 512
+
+    def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
+        """What will be held at most for rows of `n_features` columns."""
+        row = n_features * np.dtype(dtype).itemsize
+        rows = ROOM * self._bucket_size(row)
+        return Plan.of(rows, points=rows * row, weights_and_cells=rows * 12, other=self._fixed_bytes(row))
+
+    def as_sample(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points and weights, for `fit(points, sample_weight=weights)` of any estimator."""
+        parts = self._derive(self._summary)
+        return np.concatenate([part.points for part in parts]), np.concatenate([part.weights for part in parts])
+
+    def _summary(self) -> list[Bucket]:
+        parts = self._tree.parts()
+        size = min(self._sizes()[1], self._tree.size)
+        if len(self._tree) <= size:
+            return parts
+        return [self._reducer()(parts, size, np.random.default_rng([self._seed, self.n_seen_]))]
+
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if not hasattr(self, "_tree"):
+            self._tree = MergeReduce(X, self._bucket_size(X.shape[1] * X.itemsize))
+            self._seed = int(self._rng.integers(2**31))
+        self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
+
+    def _merge(self, other: Any) -> None:
+        self._tree.merge(other._tree, self._reducer(), self._rng)
+
+    def _bucket_size(self, row_bytes: int) -> int:
+        least, wanted = self._sizes()
+        if self.budget is None:
+            return wanted
+        each = row_bytes + 12  # its weight, and at worst a cell of its own
+        fixed = self._fixed_bytes(row_bytes)
+        what = f"{type(self).__name__} with a summary of {least:,} points"
+        rows = as_budget(self.budget).items_within(each, fixed_bytes=fixed, at_least=ROOM * least, what=what)
+        return min(rows // ROOM, LARGEST_BUCKET * wanted)
+
+    def _restored(self) -> None:
+        if self._is_fitted():
+            for part in self._tree.parts():
+                shapes_fit = part.points.shape == (len(part.weights), self.n_features_in_)
+                types_fit = part.points.dtype == self._dtype and part.weights.dtype == np.float64
+                if not shapes_fit or not types_fit or not 0 <= part.starts.max() < len(part.weights):
+                    raise StateError("the file holds a coreset whose parts do not fit each other.")
+
+    def _n_retained(self) -> int:
+        return len(self._tree)

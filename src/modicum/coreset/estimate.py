@@ -1,0 +1,58 @@
+"""Costs estimated from weighted points, and how far off they may be.
+
+Points were drawn cell by cell, so the variance of a sum over them is estimated within cells (cochran1977, chapter 5).
+Weight and mean of a calibrated cell are exact: only what they do not explain can be wrong.
+"""
+
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from modicum.coreset.bucket import Bucket
+from modicum.nearest import nearest
+
+
+class CostEstimate(NamedTuple):
+    """With the confidence asked for, the cost of all rows is within `error_bound` of `value`."""
+
+    value: float
+    error_bound: float
+
+
+def estimate_sum(
+    buckets: list[Bucket], values: list[np.ndarray], unexplained: list[np.ndarray], confidence: float
+) -> CostEstimate:
+    """The sum over all rows of a function with these `values` at the points.
+
+    `unexplained` are the values, or what remains of them once what is known exactly has been taken away.
+    """
+    total = sum(float(bucket.weights @ value) for bucket, value in zip(buckets, values, strict=True))
+    variance = sum(map(_variance, buckets, unexplained))
+    return CostEstimate(total, NormalDist().inv_cdf((1 + confidence) / 2) * float(np.sqrt(variance)))
+
+
+def unexplained_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    """What weight and mean of its cell do not tell of a point's squared distance to the nearest center.
+
+    Were the whole cell nearest to one center c, the sum of |x - c|^2 would be that of |x - mean|^2 plus a known term.
+    """
+    sizes = np.diff(bucket.starts, append=len(bucket))
+    weights = np.add.reduceat(bucket.weights, bucket.starts)
+    means = np.add.reduceat(bucket.weights[:, None] * bucket.points, bucket.starts) / weights[:, None]
+    near = centers[nearest(means, centers)[0]]
+    to_mean, to_near = (bucket.points - np.repeat(middle, sizes, axis=0) for middle in (means, near))
+    return gaps + np.einsum("ij,ij->i", to_mean, to_mean) - np.einsum("ij,ij->i", to_near, to_near)
+
+
+def _variance(bucket: Bucket, values: np.ndarray) -> float:
+    """Of the sum of weighted values; a cell with a single point is taken to be as uncertain as its value is large."""
+    if bucket.spread == 0:
+        return 0.0
+    sizes = np.diff(bucket.starts, append=len(bucket))
+    weighted = bucket.weights * values
+    sums = np.add.reduceat(weighted, bucket.starts)
+    squares = np.add.reduceat(weighted**2, bucket.starts)
+    several = sizes > 1
+    within = (squares - sums**2 / sizes)[several] * (sizes / np.maximum(sizes - 1, 1))[several]
+    return bucket.spread * float(np.maximum(within, 0).sum() + squares[~several].sum())

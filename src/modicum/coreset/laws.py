@@ -1,0 +1,42 @@
+"""Laws by which rows are drawn: each scores the rows of cells, and a row of weight w is drawn in proportion to w score.
+
+The sensitivity of a row is the largest part of the total cost that it can have, whatever the centers are. Drawing rows
+by a bound on it, with weights that make up for it, leaves all costs nearly as they were.
+"""
+
+import math
+
+import numpy as np
+
+from modicum.coreset.cells import Cells
+
+
+def sensitivity(cells: Cells) -> np.ndarray:
+    """For k-means (feldman2011, as in lucic2015): far rows, rows of costly cells and rows of small cells."""
+    alpha = 16 * (math.log(len(cells.centers)) + 2)
+    total, cost = cells.weights.sum(), cells.costs.sum()
+    shared = 4 * total / cells.weights
+    if cost == 0:  # every row is a center
+        return shared[cells.labels]
+    per_cost = alpha * total / cost
+    shared += 2 * per_cost * cells.costs / cells.weights
+    return per_cost * cells.gaps + shared[cells.labels]
+
+
+def mixture(cells: Cells) -> np.ndarray:
+    """For Gaussian mixtures (feldmanfaulkner2011, Algorithm 1)."""
+    shared = 5 / cells.weights[cells.labels]
+    cost = cells.costs.sum()
+    return shared if cost == 0 else shared + cells.gaps / cost
+
+
+def lightweight(cells: Cells) -> np.ndarray:
+    """Half by weight, half by distance from the mean (bachem2018, Algorithm 1): rows are one cell."""
+    total, cost = cells.weights.sum(), cells.costs.sum()
+    flat = np.full(len(cells.gaps), 1 / total)
+    return flat if cost == 0 else flat + cells.gaps / cost
+
+
+def uniform(cells: Cells) -> np.ndarray:
+    """All alike: the plain sample, for comparison."""
+    return np.ones(len(cells.gaps))

@@ -1,0 +1,105 @@
+"""k-means of a stream, through its coreset (feldman2011, lucic2015)."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.centers import CentersMixin
+from modicum.coreset.bucket import Reducer
+from modicum.coreset.solved import SolvedCoreset
+from modicum.coreset.weighted_kmeans import weighted_kmeans
+from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, OneOf
+
+POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about a hundredth above that of all rows
+LEAST_POINTS = 1000
+
+
+class StreamKMeans(CentersMixin, SolvedCoreset):
+    """k-means of all rows of a stream, in one pass and a fixed amount of memory.
+
+    Keeps a coreset for k-means (`KMeansCoreset`) and clusters its points when `cluster_centers_` or a prediction is
+    asked for: from k-means++ seeds, and from the centers found last time. The answer is close to that of k-means on all
+    rows, where `MiniBatchKMeans` and other rules that move centers row by row depend on where they began.
+
+    Cost: O(k d) per row, each looked at about twice, and one k-means of `size` points per question after new rows. At
+    most 10 * `size` rows are held without a `budget`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    size : int or None, default=None
+        Points of the summary; by default 100 per cluster and at least 1,000, or what the budget allows.
+    method : {"sensitivity", "lightweight", "uniform"}, default="sensitivity"
+        How they are drawn, see `KMeansCoreset`.
+    budget : int, str or None, default=None
+        Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `size` rows.
+    n_init : int, default=1
+        Seedings that are tried; the best result is taken.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (k, d)
+        Fewer than `n_clusters` while fewer different rows have been seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import StreamKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> model = StreamKMeans(2, random_state=0)
+    >>> for _ in range(100):
+    ...     model = model.partial_fit(rng.choice([0.0, 10.0], (500, 1)) + rng.normal(size=(500, 1)))
+    >>> np.sort(model.cluster_centers_.ravel()).round(1)
+    array([ 0., 10.])
+
+    References
+    ----------
+    feldman2011, lucic2015; see `KMeansCoreset` and `modicum.coreset.seeding`.
+    """
+
+    _constraints = {
+        "n_clusters": [Int(1)],
+        "size": [Int(1), NULL],
+        "method": [OneOf("sensitivity", "lightweight", "uniform")],
+        "budget": [BUDGET, NULL],
+        "n_init": [Int(1)],
+        "random_state": [RANDOM_STATE],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        size: int | None = None,
+        method: str = "sensitivity",
+        budget: int | str | None = None,
+        n_init: int = 1,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.size = size
+        self.method = method
+        self.budget = budget
+        self.n_init = n_init
+        self.random_state = random_state
+
+    @property
+    def cluster_centers_(self) -> np.ndarray:
+        return self._derive(self._solution)["centers"]
+
+    def _solve(self, last: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
+        points, weights = self.as_sample()
+        start = last.get("centers")
+        return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, start)}
+
+    def _reducer(self) -> Reducer:
+        return Reducer(self.method, self.n_clusters, calibrate=True)
+
+    def _sizes(self) -> tuple[int, int]:
+        if self.size is not None:
+            return self.size, self.size
+        return self.n_clusters, max(LEAST_POINTS, POINTS_PER_CLUSTER * self.n_clusters)
+
+    def _solution_bytes(self, row_bytes: int) -> int:
+        return self.n_clusters * row_bytes
