@@ -1,22 +1,78 @@
-"""Loops of k-means++ seeding."""
+"""The loop of k-means++."""
+
+import numpy as np
 
 from modicum._jit import compiled
 from modicum._jit.nearest import square_gap
 
+BLOCK = 512  # rows whose costs are summed, so that a draw looks at blocks first
+
 
 @compiled
-def potentials(X, weight, candidates, reach, gaps, labels, sums):
-    """Add to `sums[t]` the cost of rows with candidate t beside the centers there are.
+def seed(X, weight, draws, known, centers, rows, gaps, labels):
+    """Add centers to the `known` first ones, and write into `rows` which rows they are; returns how many there are.
 
-    `reach[t, j]` is the squared distance of candidate t and center j. A center more than twice as far from a row's own
-    center as the row is can't be nearer to the row: most rows are passed over by that.
+    `draws[i]` are uniform numbers, one for each candidate for a center. `gaps` and `labels` are the squared distance
+    and the number of each row's nearest center; without centers, gaps of 1 draw a row by its weight. A center more than
+    twice as far from a row's own center as the row is can't be nearer to it: most rows are passed over by that.
     """
+    trials = draws.shape[1]
+    costs = np.empty((X.shape[0] + BLOCK - 1) // BLOCK)
+    reach = np.zeros((trials, centers.shape[0]))
+    candidates = np.empty(trials, np.int64)
+    add_up(weight, gaps, costs)
+    for count in range(known, centers.shape[0]):
+        total = costs.sum()
+        if total == 0.0:
+            return count
+        best, least = 0, np.inf
+        for t in range(trials):
+            candidates[t] = draw(weight, gaps, costs, draws[count - known, t] * total)
+            for j in range(count):
+                reach[t, j] = square_gap(X[candidates[t]], centers[j])
+            if trials > 1:
+                cost = cost_with(X, weight, X[candidates[t]], reach[t], gaps, labels)
+                if cost < least:
+                    best, least = t, cost
+        rows[count - known] = candidates[best]
+        centers[count] = X[candidates[best]]
+        if count == 0:
+            gaps[:] = np.inf
+        admit(X, centers[count], count, reach[best], gaps, labels)
+        add_up(weight, gaps, costs)
+    return centers.shape[0]
+
+
+@compiled
+def draw(weight, gaps, costs, target):
+    """The row at which the running sum of costs passes `target`; rounding may move it among rows that have a cost."""
+    block = 0
+    while block < costs.shape[0] - 1 and costs[block] <= target:
+        target -= costs[block]
+        block += 1
+    while costs[block] == 0.0:
+        block -= 1
+    found = -1
+    for i in range(block * BLOCK, min((block + 1) * BLOCK, gaps.shape[0])):
+        cost = weight[i] * gaps[i]
+        if cost > 0.0:
+            found = i
+            target -= cost
+            if target < 0.0:
+                break
+    return found
+
+
+@compiled
+def cost_with(X, weight, center, reach, gaps, labels):
+    """The cost of all rows with one more center."""
+    total = 0.0
     for i in range(X.shape[0]):
-        for t in range(candidates.shape[0]):
-            gap = gaps[i]
-            if reach[t, labels[i]] < 4.0 * gap:
-                gap = min(gap, square_gap(X[i], candidates[t]))
-            sums[t] += weight[i] * gap
+        gap = gaps[i]
+        if reach[labels[i]] < 4.0 * gap:
+            gap = min(gap, square_gap(X[i], center))
+        total += weight[i] * gap
+    return total
 
 
 @compiled
@@ -27,3 +83,12 @@ def admit(X, center, label, reach, gaps, labels):
             gap = square_gap(X[i], center)
             if gap < gaps[i]:
                 gaps[i], labels[i] = gap, label
+
+
+@compiled
+def add_up(weight, gaps, costs):
+    """Costs of rows, summed by blocks."""
+    for block in range(costs.shape[0]):
+        costs[block] = 0.0
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, gaps.shape[0])):
+            costs[block] += weight[i] * gaps[i]

@@ -1,12 +1,12 @@
 """A bucket: weighted points that stand for many rows. Reducing makes one (lucic2015, section 3).
 
 Draws are systematic along the cells. Then, unless rows are wanted as they are, the points of each cell are calibrated:
-their weights are scaled to the cell's weight, and they are moved together so that their mean is the cell's mean. Costs
-of centers that divide few cells are then nearly exact, and k-means on the points finds means of rows, not of a sample.
+weighed, moved and stretched together so that weight, mean and scatter are those of the cell. Costs of centers that
+divide few cells are then nearly exact, and k-means on the points finds means of rows, not of a sample.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ LAWS: dict[str, Callable[[Cells], np.ndarray]] = {
     "lightweight": lightweight,
     "uniform": uniform,
 }
-IN_CELLS = {"sensitivity", "mixture"}  # the others look at all rows as one
+LEAST_SCATTER = 1e-9  # of points, relative to their cell: below it they are one point, up to rounding
 
 
 class Bucket(Part):
@@ -66,26 +66,38 @@ class Reducer:
         self, X: np.ndarray, weight: np.ndarray, size: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Points, their weights, and where cells start."""
-        if self.method in IN_CELLS:
-            cells = Cells.around_seeds(X, weight, self.n_cells, rng)
-        else:
-            cells = Cells.around_mean(X, weight)
-        mass = weight * LAWS[self.method](cells)
+        cells = self._cells(X, weight, rng)
         order = cells.in_order()
-        hit, times = systematic(mass[order], size, rng)
+        hit, chances = systematic((weight * LAWS[self.method](cells))[order], size, rng)
         rows = order[hit]
-        points, weights = X[rows], times * (mass.sum() / size) * (weight[rows] / mass[rows])
         drawn, starts, labels = np.unique(cells.labels[rows], return_index=True, return_inverse=True)
-        if self.calibrate:
-            points, weights = _calibrated(points, weights, labels.astype(np.int32), cells.joined(drawn))
-        return points, weights, starts.astype(np.int32)
+        points = Cells(X[rows], weight[rows] / chances, cells.centers[drawn], labels.astype(np.int32), cells.gaps[rows])
+        if self.calibrates:
+            points = _calibrated(points, cells.only(drawn))
+        return points.X, points.weight, starts.astype(np.int32)
+
+    def _cells(self, X: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> Cells:
+        if self.method == "uniform":
+            return Cells.undivided(X, weight)
+        if self.method == "lightweight":
+            return Cells.around_mean(X, weight)
+        return Cells.around_seeds(X, weight, self.n_cells, rng)
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether points are calibrated; it takes cells that are small."""
+        return self.calibrate and self.method in ("sensitivity", "mixture")
 
 
-def _calibrated(
-    points: np.ndarray, weights: np.ndarray, labels: np.ndarray, cells: Cells
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights with the weight and the mean of the cells that they were drawn from."""
-    weights = weights * (cells.weights / np.bincount(labels, weights))[labels]
-    drawn = Cells(points, weights, cells.centers, labels, cells.gaps)
-    moved = points + (cells.offsets - drawn.offsets)[labels]
-    return moved.astype(points.dtype), weights
+def _calibrated(points: Cells, cells: Cells) -> Cells:
+    """Points with the weight, mean and scatter of the cells that they were drawn from.
+
+    The scatter of a cell from which a single point was drawn is lost.
+    """
+    labels = points.labels
+    points = replace(points, weight=points.weight * (cells.weights / points.weights)[labels])
+    stretch = np.ones(len(cells.centers))
+    np.divide(cells.scatters, points.scatters, out=stretch, where=points.scatters > LEAST_SCATTER * cells.scatters)
+    residuals = points.X - (points.centers + points.offsets)[labels]
+    moved = (cells.centers + cells.offsets)[labels] + np.sqrt(stretch)[labels, None] * residuals
+    return replace(points, X=moved.astype(points.X.dtype))

@@ -1,12 +1,13 @@
 """Cells: weighted rows divided among centers, with the weight, cost and mean of each part."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from modicum._jit.nearest import add_residuals
-from modicum.coreset.seeding import seed_rows
+from modicum.coreset.seeding import add_seeds, seed_rows
 from modicum.coreset.systematic import systematic
 from modicum.nearest import nearest
 
@@ -29,15 +30,23 @@ class Cells:
 
     @classmethod
     def around_seeds(cls, X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> "Cells":
-        """Cells of `count` k-means++ seeds."""
-        some, times = systematic(weight, SEEDED_FROM * count, rng)
+        """Cells of `count` k-means++ seeds of a sample, and a tenth more of all rows: a sample misses what is rare."""
+        some, chances = systematic(weight, SEEDED_FROM * count, rng)
         rows = X[some]
-        return cls.around(X, weight, rows[seed_rows(rows, times.astype(float), count, 1, rng)])
+        seeds = rows[seed_rows(rows, weight[some] / chances, count, 1, rng)]
+        labels, gaps = nearest(X, seeds)
+        seeds, _ = add_seeds(X, weight, seeds, gaps, labels, math.ceil(count / 10), 1, rng)
+        return cls(X, weight, seeds, labels, gaps)
 
     @classmethod
     def around_mean(cls, X: np.ndarray, weight: np.ndarray) -> "Cells":
         """All rows as one cell."""
         return cls.around(X, weight, (weight @ X / weight.sum()).astype(X.dtype)[None])
+
+    @classmethod
+    def undivided(cls, X: np.ndarray, weight: np.ndarray) -> "Cells":
+        """All rows as one cell of which nothing needs to be known."""
+        return cls(X, weight, X[:1], np.zeros(len(X), np.int32), np.zeros(len(X)))
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -56,14 +65,17 @@ class Cells:
         add_residuals(self.X, self.weight, self.labels, self.centers, sums)
         return sums / self.weights[:, None]
 
+    @cached_property
+    def scatters(self) -> np.ndarray:
+        """Sum of the weighted squared distances of each cell from its mean."""
+        of_means = self.weights * np.einsum("ij,ij->i", self.offsets, self.offsets)
+        return np.maximum(self.costs - of_means, 0.0)
+
     def in_order(self) -> np.ndarray:
         """Rows, those of a cell together."""
         narrow = np.min_scalar_type(len(self.centers))  # numpy sorts short integers by counting
         return np.argsort(self.labels.astype(narrow), kind="stable")
 
-    def joined(self, cells: np.ndarray) -> "Cells":
-        """Only the given cells; rows of others go to the one whose center is nearest to their own."""
-        if len(cells) == len(self.centers):
-            return self
-        home = nearest(self.centers, self.centers[cells])[0]
-        return Cells(self.X, self.weight, self.centers[cells], home[self.labels], self.gaps)
+    def only(self, cells: np.ndarray) -> "Cells":
+        """The same rows in some of the cells."""
+        return self if len(cells) == len(self.centers) else Cells.around(self.X, self.weight, self.centers[cells])

@@ -1,7 +1,7 @@
 """Costs estimated from weighted points, and how far off they may be.
 
 Points were drawn cell by cell, so the variance of a sum over them is estimated within cells (cochran1977, chapter 5).
-Weight and mean of a calibrated cell are exact: only what they do not explain can be wrong.
+Weight, mean and scatter of a calibrated cell are exact: only what they do not explain can be wrong.
 """
 
 from statistics import NormalDist
@@ -33,16 +33,16 @@ def estimate_sum(
 
 
 def unexplained_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    """What weight and mean of its cell do not tell of a point's squared distance to the nearest center.
+    """What weight, mean and scatter of its cell do not tell of a point's squared distance to the nearest center.
 
-    Were the whole cell nearest to one center c, the sum of |x - c|^2 would be that of |x - mean|^2 plus a known term.
+    Were all of a cell nearest to one center, its cost would be known exactly: what counts is how much nearer others
+    are.
     """
     sizes = np.diff(bucket.starts, append=len(bucket))
     weights = np.add.reduceat(bucket.weights, bucket.starts)
     means = np.add.reduceat(bucket.weights[:, None] * bucket.points, bucket.starts) / weights[:, None]
-    near = centers[nearest(means, centers)[0]]
-    to_mean, to_near = (bucket.points - np.repeat(middle, sizes, axis=0) for middle in (means, near))
-    return gaps + np.einsum("ij,ij->i", to_mean, to_mean) - np.einsum("ij,ij->i", to_near, to_near)
+    steps = bucket.points - np.repeat(centers[nearest(means, centers)[0]], sizes, axis=0)
+    return gaps - np.einsum("ij,ij->i", steps, steps)
 
 
 def _variance(bucket: Bucket, values: np.ndarray) -> float:

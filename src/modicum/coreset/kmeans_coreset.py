@@ -18,9 +18,9 @@ class KMeansCoreset(CoresetLearner):
     `as_sample()` to any estimator that takes `sample_weight`; `StreamKMeans` does so by itself.
 
     Rows are drawn by their sensitivity: the far ones, those of costly cells and those of small cells more often, with
-    weights that make up for it. Then the points of each cell of the construction are calibrated: weights are scaled to
-    the cell's weight and the points are moved together so that their mean is the cell's. Hence `weights_` sum to the
-    weight of all rows exactly, and their weighted mean is that of all rows.
+    weights that make up for it. Then the points of each cell of the construction are calibrated: weighed, moved and
+    stretched together so that weight, mean and scatter are those of the cell. Hence `weights_` sum to the weight of all
+    rows, and the weighted mean of the points is that of all rows.
 
     Guarantee: costs of centers chosen without looking at the points are within `cost(centers).error_bound` with the
     confidence asked for, by the central limit theorem; it is estimated from the points themselves.
@@ -39,7 +39,8 @@ class KMeansCoreset(CoresetLearner):
         Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `size` rows, which is also the
         default. More lose less on the way through a long stream.
     calibrate : bool, default=True
-        False leaves points as rows of the data; weights then sum to the weight of the rows in expectation.
+        False leaves points as rows of the data; their weights then sum to the weight of all rows in expectation. The
+        other methods never calibrate.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -111,7 +112,7 @@ class KMeansCoreset(CoresetLearner):
         parts = self._derive(self._summary)
         gaps = [nearest(part.points, centers)[1] for part in parts]
         unexplained = gaps
-        if self.calibrate:
+        if self._reducer().calibrates:
             unexplained = [unexplained_gaps(part, centers, gap) for part, gap in zip(parts, gaps, strict=True)]
         return estimate_sum(parts, gaps, unexplained, confidence)
 

@@ -31,7 +31,7 @@ def mixture(cells: Cells) -> np.ndarray:
 
 
 def lightweight(cells: Cells) -> np.ndarray:
-    """Half by weight, half by distance from the mean (bachem2018, Algorithm 1): rows are one cell."""
+    """Half by weight, half by squared distance from the mean (bachem2018, Algorithm 1)."""
     total, cost = cells.weights.sum(), cells.costs.sum()
     flat = np.full(len(cells.gaps), 1 / total)
     return flat if cost == 0 else flat + cells.gaps / cost

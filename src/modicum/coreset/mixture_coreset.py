@@ -37,8 +37,9 @@ class MixtureCoreset(CoresetLearner):
         Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `size` rows, which is also the
         default.
     calibrate : bool, default=True
-        Move and weigh the points of each cell of the construction so that weight and mean are exact. False leaves
-        points as rows of the data; weights then sum to the weight of the rows in expectation.
+        Weigh, move and stretch the points of each cell of the construction so that its weight, mean and scatter are
+        exact. False leaves points as rows of the data; their weights then sum to the weight of all rows in
+        expectation.
     random_state : int, Generator or None, default=None
 
     Attributes

@@ -1,6 +1,6 @@
 """k-means++ (arthur2007): centers drawn from the rows, each with a probability in proportion to its cost so far.
 
-Compiled and weighted; rows are gone through a tile at a time, and what is held is one distance and one label per row.
+Compiled and weighted; what is held is one distance and one label per row.
 """
 
 import math
@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from modicum._jit.seeding import admit, potentials
-from modicum.parallel import run_tiles
+from modicum._jit.seeding import seed
 from modicum.rng import as_generator
-
-TILE_BYTES = 2**20  # rows that a thread works on at a time
 
 
 def kmeans_plusplus(
@@ -65,60 +62,26 @@ def default_trials(n_clusters: int) -> int:
 
 def seed_rows(X: np.ndarray, weight: np.ndarray, n_clusters: int, trials: int, rng: np.random.Generator) -> np.ndarray:
     """The rows that become centers, at most `n_clusters` and all different."""
-    first = _draw(weight.cumsum(), 1, rng)
-    seeding = _Seeding(X, weight, int(first[0]))
-    while len(seeding.rows) < n_clusters and (ends := seeding.cost_up_to_row())[-1] > 0:
-        seeding.add(_draw(ends, trials, rng))
-    return np.array(seeding.rows)
+    none = X[:0], np.ones(len(X)), np.zeros(len(X), np.int32)
+    return add_seeds(X, weight, *none, min(n_clusters, len(X)), trials, rng)[1]
 
 
-def _draw(ends: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows drawn in proportion to the steps of the running total `ends`."""
-    found = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
-    return np.minimum(found, np.searchsorted(ends, ends[-1]))  # rounding can point behind the last row that counts
+def add_seeds(
+    X: np.ndarray,
+    weight: np.ndarray,
+    centers: np.ndarray,
+    gaps: np.ndarray,
+    labels: np.ndarray,
+    count: int,
+    trials: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`centers` with `count` more, or fewer if no row is left that is not a center, and the rows that were added.
 
-
-class _Seeding:
-    """The centers there are, and for each row the nearest and its squared distance."""
-
-    def __init__(self, X: np.ndarray, weight: np.ndarray, first: int):
-        self.X, self.weight, self.rows = X, weight, [first]
-        self.labels = np.zeros(len(X), np.int32)
-        self.gaps = np.full(len(X), np.inf)
-        self._tile = max(1, TILE_BYTES // (X.shape[1] * X.itemsize))
-        self._admit(first)
-
-    def cost_up_to_row(self) -> np.ndarray:
-        return np.cumsum(self.weight * self.gaps)
-
-    def add(self, candidates: np.ndarray) -> None:
-        """Of these rows, the one that leaves the least cost becomes a center."""
-        best = candidates[0] if len(candidates) == 1 else candidates[np.argmin(self._costs_with(candidates))]
-        self.rows.append(int(best))
-        self._admit(int(best))
-
-    def _costs_with(self, candidates: np.ndarray) -> np.ndarray:
-        reach = self._reach(candidates)
-        costs = np.zeros((math.ceil(len(self.X) / self._tile), len(candidates)))
-
-        def work(part: slice) -> None:
-            rows = self.X[part], self.weight[part]
-            state = self.gaps[part], self.labels[part]
-            potentials(*rows, self.X[candidates], reach, *state, costs[part.start // self._tile])
-
-        run_tiles(work, len(self.X), self._tile)
-        return costs.sum(axis=0)
-
-    def _admit(self, row: int) -> None:
-        reach = self._reach(np.array([row]))[0]
-        center, label = self.X[row].copy(), len(self.rows) - 1
-
-        def work(part: slice) -> None:
-            admit(self.X[part], center, label, reach, self.gaps[part], self.labels[part])
-
-        run_tiles(work, len(self.X), self._tile)
-
-    def _reach(self, candidates: np.ndarray) -> np.ndarray:
-        """Squared distances of candidates from the centers there are."""
-        steps = self.X[candidates][:, None, :].astype(np.float64) - self.X[self.rows]
-        return np.einsum("tjc,tjc->tj", steps, steps)
+    `gaps` and `labels`, the squared distance and number of each row's nearest center, are kept up to date in place.
+    """
+    known = len(centers)
+    centers = np.concatenate([centers, np.empty((count, X.shape[1]), X.dtype)])
+    rows = np.empty(count, np.int64)
+    total = seed(X, weight, rng.random((count, trials)), known, centers, rows, gaps, labels)
+    return centers[:total], rows[: total - known]

@@ -1,16 +1,37 @@
-"""Systematic sampling: one random start, then equal steps.
+"""Systematic sampling: one random start, then equal steps (cochran1977, chapters 8 and 9A).
 
-Every item is drawn as often as expected, give or take one, and so is every run of neighbors: sorted by cell, each cell
-has its share. Estimates stay unbiased, with less noise than independent draws have.
+Every item is drawn with its probability, and every run of neighbors as often as expected, give or take one: sorted by
+cell, each cell has its share. Estimates stay unbiased, with less noise than independent draws have.
 """
 
 import numpy as np
 
 
 def systematic(mass: np.ndarray, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Items drawn in proportion to their mass in `size` draws, ascending and each once, and how often each came."""
-    ends = np.cumsum(mass)
-    ticks = (np.arange(size) + rng.random()) * (ends[-1] / size)
-    last = np.searchsorted(ends, ends[-1])  # rounding must not point behind the last item that counts
-    hit = np.minimum(np.searchsorted(ends, ticks, side="right"), last)
-    return np.unique(hit, return_counts=True)
+    """`size` different items, ascending, and the probability with which each was to be drawn.
+
+    It is in proportion to the mass, but for items so heavy that they are drawn for certain. No item of mass 0 is drawn.
+    """
+    chances = inclusion(mass, size)
+    ends = np.cumsum(chances)
+    ticks = np.arange(min(size, np.count_nonzero(mass))) + rng.random()
+    # rounding must neither point behind the last item that counts nor give an item twice
+    hit = np.unique(np.minimum(np.searchsorted(ends, ticks, side="right"), np.flatnonzero(mass)[-1]))
+    return hit, chances[hit]
+
+
+def inclusion(mass: np.ndarray, size: int) -> np.ndarray:
+    """Probabilities in proportion to the mass that sum to `size`, none of them above 1."""
+    chances = np.zeros(len(mass))
+    free = mass > 0
+    left = float(size)
+    while free.any():
+        share = left / mass[free].sum()
+        certain = free & (mass * share >= 1)
+        if not certain.any():
+            chances[free] = share * mass[free]
+            break
+        chances[certain] = 1.0
+        free &= ~certain
+        left -= np.count_nonzero(certain)
+    return chances

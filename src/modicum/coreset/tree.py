@@ -1,8 +1,8 @@
 """Merge and reduce (harpeled2004): coresets of parts of a stream, united and reduced again, in a fixed room.
 
 Rows fill one bucket after the other. When all are full, those of the lowest level are reduced to one of the next: the
-rule by which manku1998 collapse the buffers of a quantile sketch. With b buckets it takes C(b + h, h) bucketfuls to need
-a level above h, so the depth stays small for any stream: with 8 buckets of 5,000, 10^12 rows reach level 37.
+rule by which manku1998 collapse the buffers of a quantile sketch. With b buckets it takes C(b + h, h) bucketfuls to
+need a level above h, so the depth stays small for any stream: with 8 buckets of 5,000, 10^12 rows reach level 37.
 """
 
 import numpy as np

@@ -17,6 +17,6 @@ def weighted_kmeans(
     """The best centers found from `n_init` seedings and from `start`; fewer if there are fewer different points."""
     starts = [] if start is None or len(start) != n_clusters else [start]
     for _ in range(n_init):
-        starts.append(points[seed_rows(points, weights, n_clusters, default_trials(n_clusters), rng)])
+        starts.append(points[seed_rows(points, weights, n_clusters, 2 * default_trials(n_clusters), rng)])
     fits = [KMeans(len(init), init=init, n_init=1).fit(points, sample_weight=weights) for init in starts]
     return min(fits, key=lambda fit: fit.inertia_).cluster_centers_
