@@ -11,22 +11,25 @@ ROUNDING = 8.0  # units of the last place of |x|^2 + |c|^2 that a product may be
 def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nearest center of each row and its squared distance, a tile of rows at a time.
 
-    A matrix product in the precision of X finds the centers that may be nearest; those are compared by differences,
-    so that rows far from the origin lose nothing.
+    A matrix product in the precision of X finds the centers that may be nearest; those are compared by differences in
+    double precision, so that nothing is lost far from the origin or among clusters that are tight.
     """
     labels, gaps = np.empty(len(X), np.int32), np.empty(len(X))
-    shift = centers.mean(axis=0).astype(X.dtype)  # distances do not change, and fewer digits cancel
-    centers = (centers - shift).astype(X.dtype)
-    square_norms = np.einsum("ij,ij->i", centers, centers)
-    largest = float(square_norms.max())
-    unit = ROUNDING * np.sqrt(X.shape[1]) * float(np.finfo(X.dtype).eps)
+    centers = np.ascontiguousarray(centers, np.float64)
+    shift = centers.mean(axis=0).astype(X.dtype)  # near the origin fewer digits cancel in the product
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = (centers - shift).astype(X.dtype)
+        norms = np.einsum("ij,ij->i", moved, moved)
+        unit = X.dtype.type(ROUNDING * np.sqrt(X.shape[1]) * np.finfo(X.dtype).eps)
+        slack = unit * norms
 
     def work(part: slice) -> None:
-        rows = X[part] - shift
-        scores = rows @ (-2 * centers.T)
-        scores += square_norms
-        slack = unit * (np.einsum("ij,ij->i", rows, rows) + largest)
-        pick_nearest(rows, centers, scores, slack, labels[part], gaps[part])
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is compared exactly
+            rows = X[part] - shift
+            scores = rows @ (-2 * moved.T)
+            scores += norms
+            row_slack = unit * np.einsum("ij,ij->i", rows, rows)
+        pick_nearest(X[part], centers, scores, row_slack, slack, labels[part], gaps[part])
 
     in_tiles(work, len(X), len(centers))
     return labels, gaps

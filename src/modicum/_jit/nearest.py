@@ -1,32 +1,35 @@
 """Loops over rows and centers."""
 
+import numpy as np
+
 from modicum._jit import compiled, compiled_sums
 
 
 @compiled_sums
 def square_gap(x, c):
-    """|x - c|^2."""
+    """|x - c|^2, in double precision."""
     total = 0.0
     for j in range(x.shape[0]):
-        step = x[j] - c[j]
+        step = np.float64(x[j]) - np.float64(c[j])
         total += step * step
     return total
 
 
 @compiled
-def pick_nearest(X, centers, scores, slack, labels, gaps):
+def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
     """The nearest center of each row and its squared distance.
 
-    `scores` are |c|^2 - 2 x.c up to rounding; centers within `slack` of a row's best score are compared exactly.
+    `scores` are |c|^2 - 2 x.c, but for constants of rows and for rounding by up to the slack of row and center. Centers
+    that may be the nearest by their scores are compared exactly; a score that is no number tells nothing.
     """
     for i in range(X.shape[0]):
-        least = scores[i, 0]
-        for j in range(1, centers.shape[0]):
-            if scores[i, j] < least:
-                least = scores[i, j]
-        gaps[i] = 1e308
+        most = np.inf  # that the score of the nearest center can be
         for j in range(centers.shape[0]):
-            if scores[i, j] <= least + slack[i]:
+            most = min(most, scores[i, j] + center_slack[j])
+        most += 2 * row_slack[i]
+        labels[i], gaps[i] = 0, np.inf
+        for j in range(centers.shape[0]):
+            if not scores[i, j] - center_slack[j] > most:
                 gap = square_gap(X[i], centers[j])
                 if gap < gaps[i]:
                     labels[i], gaps[i] = j, gap

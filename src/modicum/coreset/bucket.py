@@ -24,16 +24,20 @@ LAWS: dict[str, Callable[[Cells], np.ndarray]] = {
 LEAST_SCATTER = 1e-9  # of points, relative to their cell: below it they are one point, up to rounding
 
 
+@dataclass
 class Bucket(Part):
     """Points with weights, ordered by the cells they were drawn from.
 
-    `starts` are the first points of cells. `level` counts the reductions one upon another, `spread` says how many times
-    the variance of the last one all of them have, had they met rows alike.
+    `starts` are the first points of cells. `level` counts the reductions one upon another; `spread` says how many times
+    the variance of the last one all of them have together, had they met rows alike: 0 for rows that are themselves.
     """
 
-    def __init__(self, points: np.ndarray, weights: np.ndarray, starts: np.ndarray, level: int, spread: float):
-        self.points, self.weights, self.starts = points, weights, starts
-        self.level, self.spread = level, spread
+    points: np.ndarray
+    weights: np.ndarray
+    starts: np.ndarray
+    calibrated: bool = False
+    level: int = 0
+    spread: float = 0.0
 
     def __len__(self) -> int:
         return len(self.points)
@@ -41,7 +45,7 @@ class Bucket(Part):
     @classmethod
     def of_rows(cls, X: np.ndarray, weight: np.ndarray) -> "Bucket":
         """Rows that stand for themselves."""
-        return cls(X, weight, np.zeros(1, np.int32), 0, 0.0)
+        return cls(X, weight, np.zeros(1, np.int32))
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Reducer:
         parts = [(bucket.spread, bucket.weights.sum() / total) for bucket in buckets]
         level = 1 + max(bucket.level for bucket in buckets)
         spread = 1 + sum(inner * share**2 for inner, share in parts)
-        return Bucket(*self._draw(X, weight, size, rng), level, spread)
+        return Bucket(*self._draw(X, weight, size, rng), self.calibrates, level, spread)
 
     def _draw(
         self, X: np.ndarray, weight: np.ndarray, size: int, rng: np.random.Generator

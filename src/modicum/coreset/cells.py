@@ -41,7 +41,7 @@ class Cells:
     @classmethod
     def around_mean(cls, X: np.ndarray, weight: np.ndarray) -> "Cells":
         """All rows as one cell."""
-        return cls.around(X, weight, (weight @ X / weight.sum()).astype(X.dtype)[None])
+        return cls.around(X, weight, (np.einsum("i,ij->j", weight, X) / weight.sum()).astype(X.dtype)[None])
 
     @classmethod
     def undivided(cls, X: np.ndarray, weight: np.ndarray) -> "Cells":

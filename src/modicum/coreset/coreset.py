@@ -8,10 +8,12 @@ from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget
 from modicum.coreset.bucket import Bucket, Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
-from modicum.exceptions import StateError
+from modicum.exceptions import DataError, StateError
 
 ROOM = BUCKETS + 2  # bucketfuls of rows: full ones, one that is being filled, and the summary
 LARGEST_BUCKET = 4  # times the summary: larger buckets would add next to no accuracy to it
+
+LARGEST_VALUE = 1e150
 
 
 class CoresetLearner(Learner):
@@ -61,6 +63,8 @@ class CoresetLearner(Learner):
         if not hasattr(self, "_tree"):
             self._tree = MergeReduce(X, self._bucket_size(X.shape[1] * X.itemsize))
             self._seed = int(self._rng.integers(2**31))
+        if X.dtype == np.float64 and max(X.max(), -X.min()) > LARGEST_VALUE:
+            raise DataError(f"{type(self).__name__}: a value is beyond {LARGEST_VALUE:g}; its square would overflow.")
         self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
 
     def _merge(self, other: Any) -> None:
@@ -81,7 +85,8 @@ class CoresetLearner(Learner):
             for part in self._tree.parts():
                 shapes_fit = part.points.shape == (len(part.weights), self.n_features_in_)
                 types_fit = part.points.dtype == self._dtype and part.weights.dtype == np.float64
-                if not shapes_fit or not types_fit or not 0 <= part.starts.max() < len(part.weights):
+                steps = np.diff(part.starts, prepend=-1, append=len(part.weights))
+                if not (shapes_fit and types_fit and (steps > 0).all() and (part.weights > 0).all()):
                     raise StateError("the file holds a coreset whose parts do not fit each other.")
 
     def _n_retained(self) -> int:

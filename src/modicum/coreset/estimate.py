@@ -21,23 +21,24 @@ class CostEstimate(NamedTuple):
 
 
 def estimate_sum(
-    buckets: list[Bucket], values: list[np.ndarray], unexplained: list[np.ndarray], confidence: float
+    buckets: list[Bucket], values: list[np.ndarray], uncertain: list[np.ndarray], confidence: float
 ) -> CostEstimate:
-    """The sum over all rows of a function with these `values` at the points.
+    """The sum over all rows of a function that has these `values` at the points.
 
-    `unexplained` are the values, or what remains of them once what is known exactly has been taken away.
+    `uncertain` are the values, or what remains of them when that is taken away of which the sum is known exactly.
     """
     total = sum(float(bucket.weights @ value) for bucket, value in zip(buckets, values, strict=True))
-    variance = sum(map(_variance, buckets, unexplained))
+    variance = sum(map(_variance, buckets, uncertain))
     return CostEstimate(total, NormalDist().inv_cdf((1 + confidence) / 2) * float(np.sqrt(variance)))
 
 
-def unexplained_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    """What weight, mean and scatter of its cell do not tell of a point's squared distance to the nearest center.
+def uncertain_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    """The part of the points' squared distances to their nearest centers that calibration does not make certain.
 
-    Were all of a cell nearest to one center, its cost would be known exactly: what counts is how much nearer others
-    are.
+    Were all of a cell nearest to one center, its cost would be exact: what counts is how much nearer others are.
     """
+    if not bucket.calibrated:
+        return gaps
     sizes = np.diff(bucket.starts, append=len(bucket))
     weights = np.add.reduceat(bucket.weights, bucket.starts)
     means = np.add.reduceat(bucket.weights[:, None] * bucket.points, bucket.starts) / weights[:, None]

@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
 from modicum.coreset.bucket import Reducer
 from modicum.coreset.coreset import CoresetLearner
-from modicum.coreset.estimate import CostEstimate, estimate_sum, unexplained_gaps
+from modicum.coreset.estimate import CostEstimate, estimate_sum, uncertain_gaps
+from modicum.exceptions import DataError
 from modicum.nearest import nearest
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf, check_params
 
@@ -108,13 +110,13 @@ class KMeansCoreset(CoresetLearner):
         better on them than on all rows.
         """
         check_params(self, {"confidence": confidence}, {"confidence": [Number(0, 1, open_ends=True)]})
-        centers = self._check_input(centers)
         parts = self._derive(self._summary)
+        centers = check_array(centers, dtype=np.float64, input_name="centers")
+        if centers.shape[1] != self.n_features_in_:
+            raise DataError(f"KMeansCoreset.cost: centers have {centers.shape[1]} columns, rows {self.n_features_in_}.")
         gaps = [nearest(part.points, centers)[1] for part in parts]
-        unexplained = gaps
-        if self._reducer().calibrates:
-            unexplained = [unexplained_gaps(part, centers, gap) for part, gap in zip(parts, gaps, strict=True)]
-        return estimate_sum(parts, gaps, unexplained, confidence)
+        uncertain = [uncertain_gaps(part, centers, gap) for part, gap in zip(parts, gaps, strict=True)]
+        return estimate_sum(parts, gaps, uncertain, confidence)
 
     def _reducer(self) -> Reducer:
         return Reducer(self.method, self.n_clusters, self.calibrate)

@@ -18,9 +18,8 @@ def sensitivity(cells: Cells) -> np.ndarray:
     shared = 4 * total / cells.weights
     if cost == 0:  # every row is a center
         return shared[cells.labels]
-    per_cost = alpha * total / cost
-    shared += 2 * per_cost * cells.costs / cells.weights
-    return per_cost * cells.gaps + shared[cells.labels]
+    shared += 2 * alpha * total * (cells.costs / cost / cells.weights)
+    return alpha * total * (cells.gaps / cost) + shared[cells.labels]
 
 
 def mixture(cells: Cells) -> np.ndarray:

@@ -8,7 +8,7 @@ from modicum.centers import CentersMixin
 from modicum.coreset.bucket import Reducer
 from modicum.coreset.solved import SolvedCoreset
 from modicum.coreset.weighted_kmeans import weighted_kmeans
-from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, OneOf
+from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about a hundredth above that of all rows
 LEAST_POINTS = 1000
@@ -18,8 +18,8 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
     """k-means of all rows of a stream, in one pass and a fixed amount of memory.
 
     Keeps a coreset for k-means (`KMeansCoreset`) and clusters its points when `cluster_centers_` or a prediction is
-    asked for: from k-means++ seeds, and from the centers found last time. The answer is close to that of k-means on all
-    rows, where `MiniBatchKMeans` and other rules that move centers row by row depend on where they began.
+    asked for. The answer is close to that of k-means on all rows, where `MiniBatchKMeans` and other rules that move
+    centers as rows come depend on where they began.
 
     Cost: O(k d) per row, each looked at about twice, and one k-means of `size` points per question after new rows. At
     most 10 * `size` rows are held without a `budget`.
@@ -35,6 +35,9 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
         Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `size` rows.
     n_init : int, default=1
         Seedings that are tried; the best result is taken.
+    warm_start : bool, default=False
+        Begin with the centers of the last answer instead of new seeds: quicker, and clusters keep their numbers while
+        the stream goes on. Answers then depend on what was asked before.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -64,6 +67,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
         "method": [OneOf("sensitivity", "lightweight", "uniform")],
         "budget": [BUDGET, NULL],
         "n_init": [Int(1)],
+        "warm_start": [TRUTH],
         "random_state": [RANDOM_STATE],
     }
 
@@ -75,6 +79,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
         method: str = "sensitivity",
         budget: int | str | None = None,
         n_init: int = 1,
+        warm_start: bool = False,
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
@@ -82,15 +87,16 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
         self.method = method
         self.budget = budget
         self.n_init = n_init
+        self.warm_start = warm_start
         self.random_state = random_state
 
     @property
     def cluster_centers_(self) -> np.ndarray:
         return self._derive(self._solution)["centers"]
 
-    def _solve(self, last: dict[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
+    def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
         points, weights = self.as_sample()
-        start = last.get("centers")
+        start = None if last is None else last["centers"]
         return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, start)}
 
     def _reducer(self) -> Reducer:

@@ -13,10 +13,10 @@ def systematic(mass: np.ndarray, size: int, rng: np.random.Generator) -> tuple[n
     It is in proportion to the mass, but for items so heavy that they are drawn for certain. No item of mass 0 is drawn.
     """
     chances = inclusion(mass, size)
-    ends = np.cumsum(chances)
-    ticks = np.arange(min(size, np.count_nonzero(mass))) + rng.random()
+    present = np.flatnonzero(mass)
+    ticks = np.arange(min(size, len(present))) + rng.random()
     # rounding must neither point behind the last item that counts nor give an item twice
-    hit = np.unique(np.minimum(np.searchsorted(ends, ticks, side="right"), np.flatnonzero(mass)[-1]))
+    hit = np.unique(np.minimum(np.searchsorted(np.cumsum(chances), ticks, side="right"), present[-1]))
     return hit, chances[hit]
 
 

@@ -14,9 +14,11 @@ def weighted_kmeans(
     rng: np.random.Generator,
     start: np.ndarray | None,
 ) -> np.ndarray:
-    """The best centers found from `n_init` seedings and from `start`; fewer if there are fewer different points."""
-    starts = [] if start is None or len(start) != n_clusters else [start]
-    for _ in range(n_init):
-        starts.append(points[seed_rows(points, weights, n_clusters, 2 * default_trials(n_clusters), rng)])
+    """The centers found from `start`, or the best from `n_init` seedings; fewer if there are fewer different points."""
+    if start is not None and len(start) == n_clusters:
+        starts = [start]
+    else:
+        trials = 2 * default_trials(n_clusters)  # better centers than more seedings would give, in less time
+        starts = [points[seed_rows(points, weights, n_clusters, trials, rng)] for _ in range(n_init)]
     fits = [KMeans(len(init), init=init, n_init=1).fit(points, sample_weight=weights) for init in starts]
     return min(fits, key=lambda fit: fit.inertia_).cluster_centers_
