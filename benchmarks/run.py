@@ -2,7 +2,7 @@
 
     python benchmarks/run.py [--quick] [--only NAME ...] [--peer-python [PACKAGE=]INTERPRETER]
 
-Allow two hours on 2 cores that do nothing else; with --quick some minutes. Results go to benchmarks/results
+Allow three hours on 2 cores that do nothing else; with --quick some minutes. Results go to benchmarks/results
 (with --quick to results/quick); afterwards `python benchmarks/tables.py` puts the tables into README and docs.
 """
 
@@ -18,7 +18,7 @@ from common import RESULTS, thread_env
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = {path.stem: path for folder in ("speed", "papers") for path in sorted((HERE / folder).glob("*.py"))}
-WITH_PEERS = ("exemplars", "linear", "logdet", "sparse_gp")
+WITH_PEERS = ("coreset_kmeans", "coreset_stream", "exemplars", "linear", "logdet", "sparse_gp")
 
 
 def main():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from modicum.coreset.kmeans_coreset import KMeansCoreset
     from modicum.coreset.mixture_coreset import MixtureCoreset
     from modicum.coreset.stream_kmeans import StreamKMeans
+    from modicum.coreset.tram import Tram
     from modicum.regress.krls import KRLS
     from modicum.regress.prototypes import PrototypeRegressor
     from modicum.regress.sparse_gp import SparseGPRegressor
@@ -50,6 +51,7 @@ _HOMES = {
     "StreamSVC": "svm.stream_svc",
     "ThreeSieves": "select.three_sieves",
     "Traits": "base",
+    "Tram": "coreset.tram",
     "WeightedGaussianMixture": "coreset.gaussian_mixture",
     "check_learner": "checks",
     "load": "base",
@@ -93,6 +95,7 @@ __all__ = [
     "StreamSVC",
     "ThreeSieves",
     "Traits",
+    "Tram",
     "WeightedGaussianMixture",
     "__version__",
     "check_learner",

@@ -236,7 +236,7 @@ class TestOthers:
         text = modicum_command("fit", "--help").stdout
         for cls in modicum.load_all_learners().values():
             assert command_name(cls) in text
-        modicum_command("fit", "kmeans", "rows.parquet", "-k", 3, "-o", "k.mcm")
+        modicum_command("fit", "online-kmeans", "rows.parquet", "-k", 3, "-o", "k.mcm")
         modicum_command("fit", "reservoir", "rows.parquet", "--budget", 7, "-o", "r.mcm")
         assert modicum.load(tmp_path / "k.mcm").cluster_centers_.shape == (3, 4)
         assert modicum.load(tmp_path / "r.mcm").rows_.shape == (7, 4)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import modicum
-from modicum.cli import demo, fit, merge, papers, predict, select, show, suggest
+from modicum.cli import coreset, demo, fit, merge, papers, predict, select, show, suggest, tradeoff
 
 app = typer.Typer(
     name="modicum",
@@ -25,6 +25,8 @@ def options(version: Annotated[bool, typer.Option("--version", help="Print the v
 
 
 app.command("select")(select.command)
+app.command("coreset")(coreset.command)
+app.command("tradeoff")(tradeoff.command)
 app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.command)
 app.command("suggest-c")(suggest.command)

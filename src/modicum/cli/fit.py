@@ -18,7 +18,7 @@ from modicum.cli.values import command_name
 
 
 class _ByAnyPart(TyperGroup):
-    """Learners answer to any part of their name that no other has: `fit exemplar`, `fit kmeans`."""
+    """Learners answer to any part of their name that no other has: `fit exemplar`, `fit svc`."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         exact = super().get_command(ctx, cmd_name)

@@ -14,11 +14,12 @@ import typer
 from modicum.base import Learner
 from modicum.cli.values import parameter
 
-HOW_MANY = ("n_exemplars", "n_clusters", "n_active", "budget")  # the first that a constructor has is -k
+HOW_MANY = ("n_exemplars", "n_clusters", "n_components", "n_active", "budget")  # the first that a constructor has is -k
 SHARED_HELP = {"random_state": "An int makes the result repeatable."}  # where a docstring has nothing to add
 
 Source = Annotated[str, typer.Argument(help="A file, folder, glob or - for standard input.", show_default=False)]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write; the ending tells the format.")]
+Save = Annotated[Path | None, typer.Option(help="Also save the learner to this state file.")]
 Columns = Annotated[str | None, typer.Option(help="Columns to learn from, such as a,b,c. Default: all numeric ones.")]
 Target = Annotated[str | None, typer.Option(help="Column with the targets.")]
 Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows.")]
@@ -54,11 +55,12 @@ def with_options(command: Callable[..., Any], added: Iterable[inspect.Parameter]
     return run
 
 
-def constructor_options(cls: type[Learner]) -> list[inspect.Parameter]:
-    """An option for each constructor parameter."""
+def constructor_options(cls: type[Any], *, short: str | None = None) -> list[inspect.Parameter]:
+    """An option for each constructor parameter; -k is the one that says how many, or `short`."""
     help_texts = parameter_help(cls)
+    short = how_many(cls) if short is None else short
     return [
-        option(name, help_texts.get(name, ""), default_text(cls, name), short=name == how_many(cls))
+        option(name, help_texts.get(name, ""), default_text(cls, name), short=name == short)
         for name in inspect.signature(cls).parameters
     ]
 

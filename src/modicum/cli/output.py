@@ -49,6 +49,11 @@ def check_folder(path: Path | str | None) -> None:
         raise DataError(f"can't write {path}: the folder {Path(path).parent} does not exist.")
 
 
+def free_name(name: str, taken: Columns) -> str:
+    """`name`, or a longer one if there is such a column."""
+    return free_name(f"modicum_{name}", taken) if name in taken else name
+
+
 @contextmanager
 def _parquet(path: Path) -> Iterator[Write]:
     pa, pq = require("pyarrow", "writing Parquet"), require("pyarrow.parquet", "writing Parquet")

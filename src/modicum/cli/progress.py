@@ -17,10 +17,10 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """Rows, rows per second, how good it is so far, and memory held."""
+    """A bar and some facts: for rows of a stream by `show`, for steps of other kinds by `tell`."""
 
-    def __init__(self, rows: Stream):
-        self._rows = rows
+    def __init__(self, rows: Stream | None = None):
+        self._start = (None, 0) if rows is None else (rows.total, rows.position)
         self._bar: Any = None
 
     def __enter__(self) -> Self:
@@ -32,17 +32,24 @@ class Progress:
             columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
             self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("reading", total=self._rows.total, completed=self._rows.position)
+            total, completed = self._start
+            self._task = self._bar.add_task("reading", total=total, completed=completed)
         return self
 
     def show(self, learner: Learner, position: int) -> None:
+        """Rows, rows per second, how good it is so far, and memory held."""
         if self._bar is None:
             return
-        task = self._bar.tasks[self._task]
-        facts = [f"{position:,} rows", f"{task.speed or 0:,.0f} rows/s"]
+        speed = self._bar.tasks[self._task].speed or 0
+        facts = [f"{position:,} rows", f"{speed:,.0f} rows/s"]
         facts += [f"{name} {value:.4g}" for name, value in _latest(learner).items()]
-        facts.append(f"{format_bytes(learner.nbytes_)} held")
-        self._bar.update(self._task, completed=position, description=" · ".join(facts))
+        self.tell(*facts, f"{format_bytes(learner.nbytes_)} held", completed=position)
+
+    def tell(self, *facts: str, completed: int | None = None, total: int | None = None) -> None:
+        """How far it is, if that is known, and what there is to say."""
+        if self._bar is not None:
+            known = {} if total is None else {"total": total}
+            self._bar.update(self._task, completed=completed, description=" · ".join(facts), **known)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 from sklearn.base import is_classifier
 
@@ -27,6 +28,11 @@ class Run:
     learner: Learner
     stream: Stream
     seconds: float
+
+    def by_column(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Rows such as were learned from, by the source's names of columns."""
+        names = self.stream.columns or [f"x{i}" for i in range(rows.shape[1])]
+        return {name: rows[:, i] for i, name in enumerate(names)}
 
 
 class _Stopped(Exception):

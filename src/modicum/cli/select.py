@@ -7,8 +7,8 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.fit import write_report
-from modicum.cli.objectives import AIMS, all_options, make_learner
-from modicum.cli.output import check_folder, check_place, writer
+from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
+from modicum.cli.output import check_folder, check_place, free_name, writer
 from modicum.cli.progress import say
 from modicum.cli.run import Run, learn
 
@@ -19,7 +19,7 @@ def select(
     source: o.Source,
     objective: Objective = "exemplar",
     output: o.Output = None,
-    save: Annotated[o.Path | None, typer.Option(help="Also save the learner to this state file.")] = None,
+    save: o.Save = None,
     columns: o.Columns = None,
     target: o.Target = None,
     weight: o.Weight = None,
@@ -60,7 +60,7 @@ def select(
     learner, picks = run.learner, picked_rows(run)
     facts, order = facts_of(learner)
     with writer(output, csv=csv, table=table) as write:
-        named = {_free(name, picks): column for name, column in facts.items()}
+        named = {free_name(name, picks): column for name, column in facts.items()}
         write({name: _reorder(column, order) for name, column in {**named, **picks}.items()})
     say(
         f"{len(order)} of {learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {_success(learner, objective)}"
@@ -94,9 +94,7 @@ def picked_rows(run: Run) -> dict[str, Any]:
         rows = run.stream.take(positions)
         if hasattr(rows, "column_names"):
             return {name: rows[name] for name in rows.column_names}
-    rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows).reshape(len(rows), -1)
-    names = run.stream.columns or [f"x{i}" for i in range(rows.shape[1])]
-    return {name: rows[:, i] for i, name in enumerate(names)}
+    return run.by_column(rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows).reshape(len(rows), -1))
 
 
 def chosen(learner: Any) -> tuple[Any, np.ndarray]:
@@ -106,13 +104,8 @@ def chosen(learner: Any) -> tuple[Any, np.ndarray]:
     return learner.prototypes_, learner.indices_
 
 
-def _free(name: str, taken: dict[str, Any]) -> str:
-    """`name`, or a longer one if the source has such a column."""
-    return _free(f"modicum_{name}", taken) if name in taken else name
-
-
 def _reorder(column: Any, order: np.ndarray) -> Any:
     return column.take(order) if hasattr(column, "to_pylist") else np.asarray(column)[order]
 
 
-command = o.with_options(select, all_options())
+command = o.with_options(select, OBJECTIVES.options())

@@ -48,6 +48,9 @@ def describe(learner: Learner) -> dict[str, Any]:
     if hasattr(learner, "cluster_sizes_"):
         sizes = np.sort(learner.cluster_sizes_)[::-1]
         facts["clusters"] = f"{len(sizes)}; largest {sizes[0]:,.0f} rows, median {np.median(sizes):,.0f}"
+    if hasattr(learner, "as_sample"):
+        points, weights = learner.as_sample()
+        facts["summary"] = f"{len(points):,} points; largest weight {weights.max():,.0f}"
     if is_classifier(learner):
         facts |= _classifier(learner)
     history = getattr(learner, "history_", {})

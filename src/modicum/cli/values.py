@@ -45,7 +45,7 @@ def parameter(cls: type[Any], name: str, text: str | None) -> Any:
     if text is None or text.lower() in _WORDS:
         return None if text is None else _WORDS[text.lower()]
     if _NUMBER.fullmatch(text):
-        return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        return _number(text)
     if (values := _several(text)) is not None and any(constraint.accepts(values) for constraint in constraints):
         return values
     if ROWS in constraints and Path(text).is_file():
@@ -56,11 +56,15 @@ def parameter(cls: type[Any], name: str, text: str | None) -> Any:
     return text if known or text not in makers() else makers()[text]()
 
 
+def _number(text: str) -> int | float:
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+
+
 def _several(text: str) -> Any:
     """A list or a dict as Python writes it, or numbers with commas between them; None for any other text."""
     numbers = text.split(",")
     if len(numbers) > 1 and all(_NUMBER.fullmatch(number.strip()) for number in numbers):
-        return [float(number) for number in numbers]
+        return [_number(number.strip()) for number in numbers]
     try:
         return ast.literal_eval(text) if _LITERAL.fullmatch(text) else None
     except (SyntaxError, ValueError) as error:

@@ -47,11 +47,11 @@ def sample_map(learner: Any, *, image: tuple[int, ...] | None = None) -> "Figure
     hue = np.empty(len(order), int)
     hue[order] = spread_colours(flat.exemplars[order], len(PALETTE))
     colours = np.array(PALETTE)[hue]
-    figure, axes = _paper(flat)
+    figure, axes = paper(flat)
     area = np.clip(20_000 / len(flat.rows), 6, 18)
     axes.scatter(*flat.rows.T, s=area, c=colours[labels], alpha=0.5, linewidths=0, rasterized=True)
     sizes = learner.cluster_sizes_ / max(learner.cluster_sizes_.max(), 1e-300)
-    _draw_exemplars(axes, flat, LARGEST_DOT * np.maximum(sizes, 0.06), colours)
+    draw_exemplars(axes, flat, LARGEST_DOT * np.maximum(sizes, 0.06), colours)
     if image is not None:
         _draw_pictures(axes, as_pictures(learner.exemplars_, image)[order], flat.exemplars[order], colours[order])
     return figure
@@ -63,14 +63,15 @@ def prototype_map(selector: Any, *, image: tuple[int, ...] | None = None) -> "Fi
     flat = _flatten_numbers(selector, prototypes, prototypes)
     blocks = getattr(selector, "blocks_", np.zeros(n_rows(prototypes), int))
     colours = np.array(PALETTE)[blocks % len(PALETTE)]
-    figure, axes = _paper(flat)
-    _draw_exemplars(axes, flat, np.full(len(colours), EQUAL_DOT), colours)
+    figure, axes = paper(flat)
+    draw_exemplars(axes, flat, np.full(len(colours), EQUAL_DOT), colours)
     if image is not None:
         _draw_pictures(axes, as_pictures(prototypes, image), flat.exemplars, colours)
     return figure
 
 
-def _paper(flat: Flat) -> tuple["Figure", Any]:
+def paper(flat: Flat) -> tuple["Figure", Any]:
+    """A square to draw on, with the names of the two directions."""
     figure, axes = new_figure(WIDTH * 1.2)
     axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
     name_axes(axes, *flat.names)
@@ -82,7 +83,8 @@ def _paper(flat: Flat) -> tuple["Figure", Any]:
     return figure, axes
 
 
-def _draw_exemplars(axes: Any, flat: Flat, areas: np.ndarray, colours: np.ndarray) -> None:
+def draw_exemplars(axes: Any, flat: Flat, areas: np.ndarray, colours: np.ndarray) -> None:
+    """Exemplars, or what else a plane has few of, as dots with a rim."""
     look = {"linewidths": 1.1, "edgecolors": LIGHT["ink"], "rasterized": len(areas) > MOST_DOTS}
     axes.scatter(*flat.exemplars.T, s=areas, c=colours, zorder=3, **look)
 

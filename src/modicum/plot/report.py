@@ -5,11 +5,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from modicum import __version__
 from modicum._optional import require
 from modicum.base import Learner
+from modicum.coreset.tradeoffs import Tradeoff
+from modicum.coreset.tram import Tram
 from modicum.plot.page import Code, Context, Facts, Page, Section, describe
 from modicum.plot.pages import content_of
+from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
 from modicum.state import write_atomically
 
@@ -54,6 +59,29 @@ def write_report(
     write_atomically(path, render(make_page(learner, context)).encode())
 
 
+def write_tradeoff_report(
+    path: str | os.PathLike[str],
+    tram: Tram,
+    curves: Tradeoff | None = None,
+    *,
+    command: str | None = None,
+    source: str | None = None,
+) -> None:
+    """Write what a search for a risk found to one HTML file, with the curves of `modicum.coreset.tradeoff` if given.
+
+    Parameters
+    ----------
+    path : where to write
+    tram : a fitted `Tram`
+    curves : measured on rows like those that were searched
+    command, source : as for `write_report`
+    """
+    sentence, sections = tradeoffs(tram, curves)
+    context = Context(command, source)
+    page = Page(source or "Tram", "Tram", sentence, [*sections, _how_it_was_made(tram, context)])
+    write_atomically(path, render(page).encode())
+
+
 def make_page(learner: Learner, context: Context) -> Page:
     """The learner's own sentence and sections in the frame that all reports share."""
     kind = type(learner).__name__
@@ -73,7 +101,7 @@ def render(page: Page) -> str:
     return template.render(page=page, light=LIGHT, dark=DARK, version=__version__, date=date)
 
 
-def _how_it_was_made(learner: Learner, context: Context) -> Section:
-    params = learner.get_params(deep=False)
+def _how_it_was_made(estimator: BaseEstimator, context: Context) -> Section:
+    params = estimator.get_params(deep=False)
     parameters = Facts([(name, describe(value)) for name, value in params.items()])
     return Section("How it was made", [Code(context.command), parameters] if context.command else [parameters])

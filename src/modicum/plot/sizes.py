@@ -15,7 +15,12 @@ MOST_BARS = 150  # more are drawn as one outline: each bar would be a few pixels
 
 def cluster_sizes(learner: Any) -> "Figure":
     """Rows in each cluster, the largest first, and the mean as a line across."""
-    sizes = np.sort(learner.cluster_sizes_)[::-1]
+    return size_bars(learner.cluster_sizes_)
+
+
+def size_bars(sizes: np.ndarray) -> "Figure":
+    """The same for sizes in any order."""
+    sizes = np.sort(sizes)[::-1]
     places = np.arange(1, len(sizes) + 1)
     figure, axes = new_figure()
     if len(sizes) <= MOST_BARS:

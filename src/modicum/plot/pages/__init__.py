@@ -11,6 +11,7 @@ from modicum.base import Learner
 from modicum.plot.page import Context
 from modicum.plot.pages.blocks import Content
 from modicum.plot.pages.classifiers import stream_svc
+from modicum.plot.pages.coresets import kmeans_coreset, mixture_coreset, stream_kmeans
 from modicum.plot.pages.exemplars import exemplar_clustering
 from modicum.plot.pages.others import any_learner, online_kmeans, reservoir
 from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
@@ -18,13 +19,16 @@ from modicum.plot.pages.selectors import selector
 
 PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "ExemplarClustering": exemplar_clustering,
+    "KMeansCoreset": kmeans_coreset,
     "KRLS": krls,
     "Learner": any_learner,
+    "MixtureCoreset": mixture_coreset,
     "OnlineKMeans": online_kmeans,
     "PrototypeRegressor": prototype_regressor,
     "Reservoir": reservoir,
     "Selector": selector,
     "SparseGPRegressor": sparse_gp,
+    "StreamKMeans": stream_kmeans,
     "StreamSVC": stream_svc,
 }
 

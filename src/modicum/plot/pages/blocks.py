@@ -7,7 +7,7 @@ import numpy as np
 from modicum.budget import as_budget, format_bytes
 from modicum.plot.numbers import about, count, duration, percent
 from modicum.plot.page import Context, Facts, Figure, Section
-from modicum.plot.sizes import cluster_sizes
+from modicum.plot.sizes import size_bars
 from modicum.plot.style import as_svg
 
 Content = tuple[str, list[Section]]
@@ -33,8 +33,8 @@ def figure(drawing: Any, alt: str, caption: str = "", *, tall: bool = False) -> 
     return Figure(as_svg(drawing, alt), caption, tall)
 
 
-def cluster_size_bars(learner: Any) -> Figure:
-    sizes = np.sort(learner.cluster_sizes_)[::-1]
+def cluster_size_bars(sizes: np.ndarray) -> Figure:
+    sizes = np.sort(sizes)[::-1]
     shares = np.cumsum(sizes) / sizes.sum()
     few = int(np.searchsorted(shares, 0.5)) + 1
     held = (
@@ -43,4 +43,4 @@ def cluster_size_bars(learner: Any) -> Figure:
         else f"The {few:,} largest hold {percent(shares[few - 1])}"
     )
     alt = f"Bars: sizes of {len(sizes):,} clusters, from {about(sizes[0])} down to {about(sizes[-1])} rows."
-    return figure(cluster_sizes(learner), alt, f"{held} of the rows.")
+    return figure(size_bars(sizes), alt, f"{held} of the rows.")

@@ -35,7 +35,7 @@ def exemplar_clustering(learner: Any, context: Context) -> Content:
     sections = [
         Section("", [at_a_glance(learner, context, ("exemplars", count(len(sizes)) + places))]),
         Section("The exemplars", [block], f"The one that stands for most rows comes first.{sampled} {note}"),
-        Section("The clusters", [_map(learner, context), cluster_size_bars(learner), *_utility(learner)]),
+        Section("The clusters", [_map(learner, context), cluster_size_bars(sizes), *_utility(learner)]),
         Section("Memory and time", [costs(learner, context, *_exemplar_costs(learner))]),
         Section("What is guaranteed", [Text(str(learner.guarantee()))]),
     ]

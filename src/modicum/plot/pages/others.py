@@ -21,7 +21,7 @@ def online_kmeans(learner: Any, context: Context) -> Content:
     sections = [
         Section("", [at_a_glance(learner, context, ("means", count(len(sizes))))]),
         Section("The means", [block], f"The one that stands for most rows comes first. {note}"),
-        Section("The clusters", [cluster_size_bars(learner)]),
+        Section("The clusters", [cluster_size_bars(sizes)]),
         Section("Memory and time", [costs(learner, context)]),
     ]
     return sentence, sections

@@ -1,0 +1,210 @@
+"""Gaussian mixtures of half a million rows through coresets: modicum beside EM on all rows and on random ones.
+
+    python benchmarks/speed/coreset_mixture.py [--quick]
+
+Two sets of rows in float32, k = 50: 500,000 x 16 from 50 Gaussians with random covariances and uneven shares, fitted
+with full covariances; and the numeric columns of KDD Cup 99 (444,021 x 33: logarithms of one plus the values,
+standardized), with diagonal ones, as many columns hardly vary within a component. Each run has a process of its own and
+one thread; three rounds of other seeds, median seconds, mean log-likelihood per row on 50,000 rows held out. All use EM
+from k-means, with scikit-learn's rules for when to stop. Timed: from rows in memory to a fitted mixture. Not timed:
+imports, the data, one run on 2,000 rows that compiles what is compiled.
+"""
+
+import json
+import statistics
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from common import GREY, MIB, OURS, PEER, Meter, Result, arguments, figures
+from peers import PEER_OPTIONS, run_rounds
+
+COMMAND = "python benchmarks/speed/coreset_mixture.py"
+K, HELD_OUT = 50, 50_000
+SIZES = (20_000, 50_000)
+YARDSTICK, CORESET = "GaussianMixture, all rows", f"modicum, coreset of {SIZES[-1]:,}"
+
+
+# ---- rows ----------------------------------------------------------------------------------------------
+
+
+def generated(seed):
+    """Gaussian clusters with random covariances and Dirichlet shares of parameter 1/5."""
+    rng = np.random.default_rng(seed)
+    n, d = 500_000 + HELD_OUT, 16
+    centers, factors = 2 * rng.normal(size=(K, d)), rng.normal(size=(K, d, d)) / np.sqrt(d)
+    label = np.sort(rng.choice(K, n, p=rng.dirichlet(np.full(K, 0.2))))
+    X = rng.standard_normal((n, d), np.float32)
+    for j, (start, stop) in enumerate(np.searchsorted(label, [[j, j + 1] for j in range(K)])):
+        X[start:stop] = X[start:stop] @ factors[j] + centers[j]
+    return rng.permutation(X)
+
+
+def kdd_cup99(seed):
+    """The numeric columns that are not constant, in random order."""
+    from modicum.datasets import SYMBOLIC, kdd_cup99
+
+    X, names = kdd_cup99()
+    X = np.log1p(X[:, [name not in SYMBOLIC for name in names]], dtype=np.float64)
+    X = X[:, X.std(axis=0) > 0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return np.random.default_rng(seed).permutation(X.astype(np.float32))
+
+
+DATA = {  # name: (rows, options of all mixtures)
+    "generated": (generated, {"covariance_type": "full"}),
+    "kdd_cup99": (kdd_cup99, {"covariance_type": "diag", "reg_covar": 1e-3}),
+}
+
+
+# ---- contestants: (X, k, seed, options) -> a fitted mixture ----------------------------------------------
+
+
+def sklearn_all(X, k, seed, options):
+    from sklearn.mixture import GaussianMixture
+
+    return GaussianMixture(k, random_state=seed, **options).fit(X)
+
+
+def sklearn_some(size, X, k, seed, options):
+    rows = np.random.default_rng(seed).permutation(len(X))[:size]
+    return sklearn_all(X[rows], k, seed, options)
+
+
+def weighted_all(X, k, seed, options):
+    from modicum import WeightedGaussianMixture
+
+    return WeightedGaussianMixture(k, random_state=seed, **options).fit(X)
+
+
+def through_coreset(size, X, k, seed, options):
+    from modicum import StreamGaussianMixture
+
+    model = StreamGaussianMixture(k, size=size, random_state=seed, **options).fit(X)
+    model.means_  # noqa: B018  is fitted when it is asked for
+    return model
+
+
+CONTESTANTS = {  # name: (function, package)
+    YARDSTICK: (sklearn_all, "scikit-learn"),
+    "modicum, all rows": (weighted_all, "modicum"),
+    **{f"modicum, coreset of {size:,}": (partial(through_coreset, size), "modicum") for size in SIZES},
+    **{f"GaussianMixture, {size:,} random rows": (partial(sklearn_some, size), "scikit-learn") for size in SIZES},
+}
+COLUMNS = [
+    ("contestant", "contestant", ""),
+    ("score", "log-likelihood, new rows", ".3f"),
+    ("worst_score", "worst seed", ".3f"),
+    ("median_score", "median row", ".3f"),
+    ("seconds", "seconds", ".2f"),
+    ("speed_ratio", "times faster", ".1f"),
+    ("extra_mib", "extra MiB", ".0f"),
+    ("n_runs", "runs", "d"),
+    ("status", "", ""),
+]
+
+
+# ---- one run in a process of its own -------------------------------------------------------------------
+
+
+def worker(name, data, n, data_seed, seed):
+    """Run one contestant and print one JSON line."""
+    make, options = DATA[data]
+    X = make(data_seed)
+    held_out, X = X[:HELD_OUT], X[HELD_OUT:][:n]
+    run, _ = CONTESTANTS[name]
+    warnings.simplefilter("ignore")  # EM that is not done after 100 steps
+    run(X[:2000], 5, seed, options)
+    with Meter() as meter:
+        mixture = run(X, K, seed, options)
+    scores = mixture.score_samples(held_out)
+    print(json.dumps({**meter.facts(), "score": scores.mean(), "median_score": np.median(scores)}, default=float))
+
+
+# ---- the table -----------------------------------------------------------------------------------------
+
+
+def summary(name, runs, yardstick):
+    """One row of the table, from the runs that went well."""
+    good = [run for run in runs if run["status"] == "ok"]
+    row = {"contestant": name, "n_runs": len(good), "status": "" if good else runs[-1]["status"]}
+    if not good:
+        return row
+    for key in ("seconds", "cpu_seconds", "extra_bytes", "peak_bytes", "bytes_before"):
+        row[key] = statistics.median(run[key] for run in good)
+    scores = [run["score"] for run in good]
+    row |= {"score": statistics.mean(scores), "worst_score": min(scores), "all_scores": scores}
+    row |= {"median_score": statistics.mean(run["median_score"] for run in good), "extra_mib": row["extra_bytes"] / MIB}
+    if yardstick:
+        row["speed_ratio"] = yardstick["seconds"] / row["seconds"]
+    return row
+
+
+def bars(result, data, rows):
+    found = {row["contestant"]: row for row in rows if "speed_ratio" in row}
+    if CORESET not in found:
+        result.bar(f"{data}: all bars", "the coreset or EM on all rows did not run", None)
+        return
+    ours, whole = found[CORESET], found[YARDSTICK]
+    told = f"{ours['score']:.3f} against {whole['score']:.3f}"
+    met = ours["score"] >= whole["score"] - 0.01 * abs(whole["score"])
+    result.bar(f"{data}, {CORESET}: log-likelihood within 1% of that of all rows", told, met)
+    wish = f"{data}, {CORESET}: 10 times faster than scikit-learn on all rows"
+    result.bar(wish, f"{ours['speed_ratio']:.1f} times", ours["speed_ratio"] >= 10)
+
+
+def plot(result, tables):
+    plt = figures()
+    figure, panels = plt.subplots(1, len(tables), figsize=(11, 4))
+    for axes, (data, rows) in zip(panels, tables.items(), strict=True):
+        for row in rows:
+            if "score" not in row:
+                continue
+            color = OURS if row["contestant"].startswith("modicum") else PEER
+            axes.plot([row["seconds"]] * len(row["all_scores"]), row["all_scores"], "|", color=color, alpha=0.6)
+            axes.plot(row["seconds"], row["score"], "o", color=color)
+            place = row["seconds"], row["score"]
+            axes.annotate(row["contestant"], place, (6, -3), textcoords="offset points", fontsize=8)
+        axes.set(xscale="log", xlabel="seconds", ylabel="log-likelihood per new row", title=data)
+        if data == "kdd_cup99":  # a few rows that lie far out have log-likelihoods of millions
+            axes.set_yscale("symlog")
+        axes.set_xlim(right=axes.get_xlim()[1] * 8)
+    figure.supxlabel("blue: modicum, red: scikit-learn; small bars: seeds", fontsize=8, color=GREY)
+    result.figure(figure)
+    plt.close(figure)
+
+
+def measured(data, n, args):
+    """The table of one set of rows."""
+    packages = {name: package for name, (_, package) in CONTESTANTS.items()}
+    runs = run_rounds(__file__, packages, lambda turn: (data, n, args.seed, turn), args, yardstick=YARDSTICK)
+    yardstick = summary(YARDSTICK, runs[YARDSTICK, 1], None)
+    yardstick = yardstick if "score" in yardstick else None
+    return [summary(name, done, yardstick) for (name, _), done in runs.items()]
+
+
+def main():
+    args = arguments(
+        __doc__, repeat={"type": int, "default": 3}, **(PEER_OPTIONS | {"limit": {"type": float, "default": 600.0}})
+    )
+    n, args.repeat = (100_000, 1) if args.quick else (500_000, args.repeat)
+    result = Result("coreset_mixture", COMMAND, args, n=n, k=K, repeat=args.repeat, limit_seconds=args.limit)
+    tables = {}
+    for data in DATA:
+        tables[data] = measured(data, n, args)
+        result.table(data, COLUMNS, tables[data])
+    for data, rows in tables.items():
+        bars(result, data, rows)
+    plot(result, tables)
+    result.write()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        worker(*sys.argv[2:4], *map(int, sys.argv[4:]))
+    else:
+        main()

@@ -1,0 +1,152 @@
+"""`modicum tradeoff SOURCE -k 100 --risk 1.05x`: how much data, memory and time a risk takes."""
+
+import inspect
+import shlex
+import sys
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from modicum.budget import format_bytes
+from modicum.cli import options as o
+from modicum.cli.aims import Aim, Aims
+from modicum.cli.output import check_folder, check_place, writer
+from modicum.cli.progress import Progress, say
+from modicum.cli.values import parameter
+from modicum.coreset import Tradeoff, Tram
+from modicum.coreset import tradeoff as try_all
+from modicum.coreset.rounds import Round
+from modicum.coreset.stream_kmeans import StreamKMeans
+from modicum.streams import Stream, stream
+
+AIMS = {"kmeans": Aim(StreamKMeans)}
+MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)
+OF_TRAM = [name for name in inspect.signature(Tram).parameters if name != "estimator"]
+NOT_OPTIONS = {"estimator", "size", "warm_start"}  # made here, chosen by the search, without effect
+CURVE_ROWS, CURVE_BYTES = 200_000, 256 * 2**20  # of rows that curves are measured on, at most
+AROUND = (0.25, 0.5, 1.0, 2.0)  # of the size that was found
+
+For = Annotated[str, typer.Option("--for", help=f"What is fitted: {', '.join(AIMS)}.")]
+Risk = Annotated[str, typer.Option(help='The risk that is wanted: a number, "5% above best" or 1.05x.')]
+Sizes = Annotated[str | None, typer.Option(help="Summaries to try for the curves, such as 500,1000,2000.")]
+Repeats = Annotated[int, typer.Option(help="Runs of each point of the curves.")]
+Curves = Annotated[o.Path | None, typer.Option(help="File to keep measured curves in, and to go on from.")]
+
+
+def tradeoff(
+    source: o.Source,
+    model: For = "kmeans",
+    risk: Risk = "1.05x",
+    output: o.Output = None,
+    save: o.Save = None,
+    columns: o.Columns = None,
+    weight: o.Weight = None,
+    chunk_size: o.ChunkSize = None,
+    shuffle_buffer: o.ShuffleBuffer = 0,
+    report: o.Report = None,
+    curves: Curves = None,
+    sizes: Sizes = None,
+    repeats: Repeats = 3,
+    csv: o.Csv = False,
+    table: o.Table = False,
+    **params: Any,
+) -> None:
+    """Find how many rows of SOURCE, how much memory and how much time it takes to reach a risk.
+
+    Rows are learned from the beginning, ever more of them, until rows held out say that the risk is low enough; so
+    they should be well mixed. Prints what each round took. With --report or --curves, it is also measured what other
+    risks would take, on up to 200,000 rows.
+    """
+    tram = make_tram(model, risk, params)
+    tried = None if sizes is None else _sizes(sizes)
+    check_place(output)
+    for path in (save, report, curves):
+        check_folder(path)
+    rows = stream(
+        source,
+        columns=columns,
+        weight=weight,
+        chunk_size=chunk_size,
+        shuffle_buffer=shuffle_buffer,
+        random_state=tram.random_state or 0,
+    )
+    with Progress() as progress:
+        tram.fit(rows, on_round=lambda tram: progress.tell(*_facts(tram.path_[-1])))
+    with writer(output, csv=csv, table=table) as write:
+        write({name: [getattr(made, name) for made in tram.path_] for name in Round._fields})
+    say(tram.summary())
+    if save is not None:
+        tram.solution_.save(save)
+    if report is None and curves is None:
+        return
+    found = measure(tram, rows, tried or _around(tram.path_[-1].size), repeats, curves)
+    if report is not None:
+        from modicum.plot.report import write_tradeoff_report
+
+        command = shlex.join(["modicum", *sys.argv[1:]])
+        write_tradeoff_report(report, tram, found, command=command, source=rows.description)
+        say(f"report in {report}")
+
+
+def make_tram(model: str, risk: str, texts: dict[str, str | None]) -> Tram:
+    """The search from option texts."""
+    own = {name: parameter(Tram, name, text) for name, text in texts.items() if name in OF_TRAM and text is not None}
+    return Tram(
+        MODELS.make(model, {name: text for name, text in texts.items() if name not in OF_TRAM}),
+        parameter(Tram, "risk", risk),
+        **own,
+    )
+
+
+def measure(tram: Tram, rows: Stream, sizes: list[int], repeats: int, path: o.Path | None) -> Tradeoff:
+    """The curves, on the first rows."""
+    with Progress() as progress:
+        return try_all(
+            first_rows(rows),
+            sizes,
+            estimator=tram.estimator,
+            repeats=repeats,
+            validation=tram.validation,
+            path=path,
+            on_cell=lambda done, cells: progress.tell(f"curves: {done} of {cells}", completed=done, total=cells),
+            random_state=tram.random_state,
+        )
+
+
+def first_rows(rows: Stream) -> np.ndarray:
+    """As many rows as curves are measured on."""
+    parts: list[np.ndarray] = []
+    there = 0
+    for chunk in rows:
+        parts.append(chunk.X)
+        there += len(chunk.X)
+        if there >= CURVE_ROWS or sum(part.nbytes for part in parts) >= CURVE_BYTES:
+            break
+    return np.concatenate(parts)[:CURVE_ROWS]
+
+
+def _facts(made: Round) -> list[str]:
+    return [
+        f"{made.rows:,} rows",
+        f"{made.size:,} points",
+        f"risk {made.risk:.4g}",
+        f"{format_bytes(made.nbytes)} held",
+        "going on",
+    ]
+
+
+def _sizes(text: str) -> list[int]:
+    numbers = text.split(",")
+    if not all(number.strip().isdecimal() and int(number) > 0 for number in numbers):
+        raise ValueError(f"--sizes takes numbers of points such as 500,1000,2000; got {text!r}.")
+    return [int(number) for number in numbers]
+
+
+def _around(size: int) -> list[int]:
+    return [max(1, round(part * size)) for part in AROUND]
+
+
+_of_search = [made for made in o.constructor_options(Tram, short="") if made.name not in NOT_OPTIONS]
+_of_model = [made for made in MODELS.options() if made.name not in {*NOT_OPTIONS, *OF_TRAM}]
+command = o.with_options(tradeoff, [*_of_model, *_of_search])

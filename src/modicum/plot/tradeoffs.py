@@ -1,0 +1,146 @@
+"""What a risk takes: time against rows and risks, risk against sizes (lucic2015, Figures 1 and 2), a search's path."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modicum._optional import require
+from modicum.plot.numbers import about, duration, measure, short
+from modicum.plot.style import FONT, LIGHT, PALETTE, format_ticks, name_axes, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HEIGHT = 3.2
+BAND = 0.16  # opacity: bands may lie over each other
+WIDE = 5  # a ratio of the largest to the least from which ticks at 1, 2, 5, 10 are many enough
+FEW_ROUNDS = 7  # more would write over each other
+NAMES = {"coreset": "oracle, coresets", "uniform": "oracle, plain samples"}
+
+
+def data_time(tradeoff: Any, risk: float, *, trams: Sequence[Any] = ()) -> "Figure":
+    """Least time for one risk against the rows there are: an oracle per method, and fitted `Tram`s beside them.
+
+    Bands hold four runs in five. A method has no curve where no size of a summary is enough.
+    """
+    figure, axes = new_figure(HEIGHT)
+    for method, colour in _with_colours(tradeoff.methods):
+        _draw(axes, tradeoff.data_time(risk, method), _name(method), colour)
+    _draw_trams(axes, trams, lambda tram: tram.n_rows_)
+    _dress(axes, "rows there are", f"time for a risk of {measure(risk)}")
+    _scale(axes, "x", short)
+    _scale(axes, "y", duration)
+    return figure
+
+
+def risk_time(tradeoff: Any, rows: int | None = None, *, trams: Sequence[Any] = ()) -> "Figure":
+    """Least time against the risk that is wanted, for a number of rows (by default all): as `data_time`.
+
+    Risks go up to twice the least one.
+    """
+    rows = max(tradeoff.rows) if rows is None else rows
+    best = min(cell.risk for cell in tradeoff.cells(rows=rows))
+    figure, axes = new_figure(HEIGHT)
+    for method, colour in _with_colours(tradeoff.methods):
+        curve = tradeoff.risk_time(method, rows)
+        shown = curve.x <= best + abs(best)
+        _draw(axes, [part[shown] for part in curve], _name(method), colour)
+    _draw_trams(axes, trams, lambda tram: tram.target_)
+    _dress(axes, "risk", f"time with {about(rows)} rows")
+    _scale(axes, "x", short)
+    _scale(axes, "y", duration)
+    return figure
+
+
+def risk_by_size(tradeoff: Any, rows: int | None = None) -> "Figure":
+    """Risk against the points of summaries of a number of rows (by default all), and of samples of so many rows."""
+    rows = max(tradeoff.rows) if rows is None else rows
+    figure, axes = new_figure(HEIGHT)
+    for method, colour in _with_colours(tradeoff.methods):
+        cells = [cell for cell in tradeoff.cells(method, rows) if cell.rows in (rows, cell.size)]
+        cells.sort(key=lambda cell: cell.size)
+        sizes, risks = [cell.size for cell in cells], [cell.risk for cell in cells]
+        low, high = np.reshape([cell.risk_range for cell in cells], (-1, 2)).T
+        _draw(axes, (sizes, risks, low, high), _name(method).removeprefix("oracle, "), colour)
+    _dress(axes, f"points of {about(rows)} rows", "risk")
+    _scale(axes, "x", short)
+    _scale(axes, "y", short)
+    return figure
+
+
+def search_path(tram: Any) -> "Figure":
+    """The risk after each round of a `Tram` against the time spent, down to the one that was wanted."""
+    seconds = np.cumsum([made.seconds for made in tram.path_])
+    risks = [made.risk for made in tram.path_]
+    figure, axes = new_figure(HEIGHT)
+    axes.plot(seconds, risks, color=LIGHT["accent"], linewidth=1.8, marker="o", markersize=5)
+    for made, place in zip(tram.path_, zip(seconds, risks, strict=True), strict=True):
+        if len(risks) <= FEW_ROUNDS or made in (tram.path_[0], tram.path_[-1]):
+            look = {"xytext": (5, 5), "textcoords": "offset points", "color": LIGHT["soft"], "fontsize": 8}
+            axes.annotate(f"{about(made.rows)} rows\n{about(made.size)} points", place, **look)
+    _draw_level(axes, tram.target_, "wanted")
+    if tram.reference_ is not None:
+        _draw_level(axes, tram.reference_.risk, "best")
+    name_axes(axes, "time spent", "risk on rows held out")
+    format_ticks(axes.xaxis, duration)
+    format_ticks(axes.yaxis, short)
+    axes.set_xlim(0, 1.25 * seconds[-1])
+    axes.margins(y=0.16)
+    return figure
+
+
+def _with_colours(methods: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return zip(methods, PALETTE, strict=False)
+
+
+def _name(method: str) -> str:
+    return NAMES.get(method, f"oracle, {method}")
+
+
+def _draw(axes: Any, curve: Sequence[Any], name: str, colour: str) -> None:
+    """A curve and the band around it."""
+    x, middle, low, high = curve
+    axes.plot(x, middle, color=colour, linewidth=1.8, marker="o", markersize=3.5, label=name)
+    axes.fill_between(x, low, high, color=colour, linewidth=0, alpha=BAND)
+
+
+def _draw_trams(axes: Any, trams: Sequence[Any], place: Callable[[Any], float]) -> None:
+    """The time that searches took; of those at one place, the median and four in five."""
+    times: dict[float, list[float]] = {}
+    for tram in trams:
+        if tram.reached_:
+            times.setdefault(place(tram), []).append(tram.seconds_)
+    if times:
+        x = sorted(times)
+        low, middle, high = np.transpose([np.quantile(times[at], (0.1, 0.5, 0.9)) for at in x])
+        _draw(axes, (x, middle, low, high), "TRAM", LIGHT["ink"])
+
+
+def _draw_level(axes: Any, level: float, name: str) -> None:
+    axes.axhline(level, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)))
+    look = {"xytext": (4, 3), "textcoords": "offset points", "color": LIGHT["soft"], "fontsize": FONT}
+    axes.annotate(name, (0, level), xycoords=("axes fraction", "data"), **look)
+
+
+def _dress(axes: Any, x: str, y: str) -> None:
+    name_axes(axes, x, y)
+    axes.legend(frameon=False, fontsize=FONT, labelcolor=LIGHT["soft"])
+
+
+def _scale(axes: Any, which: str, text: Callable[[float], str]) -> None:
+    """The axis "x" or "y" in equal ratios, unless numbers are not all above zero; labels are written by `text`."""
+    axis = getattr(axes, f"{which}axis")
+    low, high = axis.get_data_interval()
+    format_ticks(axis, text)
+    if low <= 0:
+        return
+    locator = axis.get_major_locator()
+    locator.set_params(nbins=7)
+    axes.set(**{f"{which}scale": "log"})  # brings its own ticks
+    if high > WIDE * low:
+        subs = (1.0, 2.0, 5.0) if high < 200 * low else (1.0,)
+        locator = require("matplotlib.ticker", "plots").LogLocator(subs=subs)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(lambda value, _: text(value))
+    axes.minorticks_off()

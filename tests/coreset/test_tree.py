@@ -1,0 +1,158 @@
+"""Merge and reduce in a fixed room: how many rows are held, what becomes of their weight, and how deep it gets."""
+
+from math import comb
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from modicum.coreset.bucket import Bucket, Reducer
+from modicum.coreset.tree import BUCKETS, MergeReduce
+
+SIZE = 6
+REDUCER = Reducer("sensitivity", 3, calibrate=True)
+
+
+def rows(count, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(count, 2)) + 5 * rng.integers(3, size=(count, 1))).astype(dtype), rng.uniform(
+        0.5, 2, count
+    )
+
+
+def grown(X, weight, chunks, *, size=SIZE, check=lambda tree: None):
+    tree, rng, start = MergeReduce(X, size), np.random.default_rng(0), 0
+    for count in chunks:
+        tree.add(X[start : start + count], weight[start : start + count], REDUCER, rng)
+        start += count
+        check(tree)
+    assert start == len(X)
+    return tree
+
+
+def assert_within_bounds(tree):
+    assert len(tree.buckets) <= BUCKETS
+    assert len(tree.rows) == len(tree.weights) <= tree.size
+    assert all(0 < len(bucket) <= tree.size for bucket in tree.buckets)
+    assert len(tree) == sum(map(len, tree.parts())) <= (BUCKETS + 1) * tree.size
+
+
+def contents(tree):
+    parts = tree.parts()
+    return np.concatenate([part.points for part in parts]), np.concatenate([part.weights for part in parts])
+
+
+CHUNKS = {
+    "rows": [1] * 3000,
+    "bucketfuls": [SIZE] * 500,
+    "uneven": [SIZE - 1, SIZE + 1, 1, 3 * SIZE, 0, 2 * BUCKETS * SIZE] * 20,
+    "at the brink": [BUCKETS * SIZE, BUCKETS * SIZE + 1] * 30,
+    "one": [3000],
+}
+
+
+@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
+def test_room_is_bounded_and_nothing_gets_lost(chunks):
+    """Weight and mean are kept through hundreds of reductions."""
+    X, w = rows(sum(chunks))
+    tree = grown(X, w, chunks, check=assert_within_bounds)
+    points, weights = contents(tree)
+    assert_allclose(weights.sum(), w.sum(), rtol=1e-12)
+    assert_allclose(np.average(points, axis=0, weights=weights), np.average(X, axis=0, weights=w), rtol=1e-10)
+
+
+@pytest.mark.parametrize("chunk", [1, 5, SIZE, BUCKETS * SIZE])
+def test_rows_are_kept_as_they_are_while_there_is_room(chunk):
+    count = (BUCKETS + 1) * SIZE
+    X, w = rows(count)
+    tree = grown(X, w, [min(chunk, count - start) for start in range(0, count, chunk)])
+    points, weights = contents(tree)
+    assert_array_equal(points, X)
+    assert_array_equal(weights, w)
+    assert all(bucket.level == bucket.spread == 0 for bucket in tree.parts())
+
+
+def test_a_large_chunk_is_reduced_as_one():
+    X, w = rows(BUCKETS * SIZE + 1)
+    tree = grown(X, w, [len(X)])
+    assert [(bucket.level, bucket.spread, len(bucket)) for bucket in tree.parts()] == [(1, 1, SIZE)]
+
+
+def test_rows_are_not_kept_by_reference():
+    X, w = rows(40)
+    tree = grown(X, w, [40])
+    X[:] = w[:] = -1.0
+    points, weights = contents(tree)
+    assert points.max() > 0
+    assert (weights > 0).all()
+
+
+class Marks:
+    """Reduces to one point that has all of the weight."""
+
+    def __call__(self, buckets, size, rng):
+        weight = sum(bucket.weights.sum() for bucket in buckets)
+        level = 1 + max(bucket.level for bucket in buckets)
+        return Bucket(np.zeros((1, 1)), np.array([weight]), np.zeros(1, np.int32), level=level)
+
+
+def test_levels_are_needed_as_late_as_said():
+    tree, first = MergeReduce(np.zeros((0, 1)), 1), {}
+    for count in range(1, 2000):
+        tree.add(np.zeros((1, 1)), np.ones(1), Marks(), None)
+        stored = count - 1  # the last one is still being filled
+        first.setdefault(max((bucket.level for bucket in tree.buckets), default=0), stored)
+    assert first == {0: 0} | {h: comb(BUCKETS + h - 1, h) + 1 for h in range(1, 7)}
+    assert sum(bucket.weights.sum() for bucket in tree.parts()) == 1999
+
+
+def test_buckets_of_the_lowest_level_are_reduced():
+    tree = MergeReduce(np.zeros((0, 1)), 1)
+    tree.buckets = [
+        Bucket(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.int32), level=h) for h in (3, 1, 5, 1, 2, 4, 2, 1)
+    ]
+    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
+    assert sorted((bucket.level, bucket.weights[0]) for bucket in tree.buckets) == [
+        (0, 1), (2, 1), (2, 1), (2, 3), (3, 1), (4, 1), (5, 1)
+    ]  # fmt: skip
+    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
+    assert len(tree.buckets) == BUCKETS
+    tree.buckets[0].level = tree.buckets[1].level = 1
+    tree.buckets[2].level = 0
+    tree.buckets[3].level = 2
+
+
+def test_a_single_bucket_of_the_lowest_level_takes_the_next_ones_with_it():
+    tree = MergeReduce(np.zeros((0, 1)), 1)
+    tree.buckets = [
+        Bucket(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.int32), level=h) for h in (3, 0, 5, 2, 2, 4, 2, 6)
+    ]
+    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
+    assert sorted((bucket.level, bucket.weights[0]) for bucket in tree.buckets) == [
+        (0, 1), (3, 1), (3, 4), (4, 1), (5, 1), (6, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), [(1, 1), (20, 700), (700, 20), (700, 700)])
+@pytest.mark.parametrize("types", [(np.float32, np.float64), (np.float64, np.float32)])
+def test_trees_are_united(left, right, types):
+    (X, w), (Z, v) = rows(left, 0, types[0]), rows(right, 1, types[1])
+    one, other = grown(X, w, [1] * left), grown(Z, v, [1] * right)
+    before = [array.copy() for array in contents(other)]
+    one.merge(other, REDUCER, np.random.default_rng(0))
+    assert_within_bounds(one)
+    points, weights = contents(one)
+    assert points.dtype == types[0]
+    assert_allclose(weights.sum(), w.sum() + v.sum())
+    mean = np.average(np.concatenate([X, Z]), axis=0, weights=np.concatenate([w, v]))
+    assert_allclose(np.average(points, axis=0, weights=weights), mean, rtol=1e-5)
+    for now, then in zip(contents(other), before, strict=True):
+        assert_array_equal(now, then)
+
+
+def test_larger_buckets_are_made_to_fit():
+    (X, w), (Z, v) = rows(500), rows(500, 1)
+    one, other = grown(X, w, [50] * 10), grown(Z, v, [50] * 10, size=4 * SIZE)
+    one.merge(other, REDUCER, np.random.default_rng(0))
+    assert_within_bounds(one)
+    assert_allclose(contents(one)[1].sum(), w.sum() + v.sum())

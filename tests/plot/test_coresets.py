@@ -1,0 +1,131 @@
+"""Figures and pages of coresets show the points, weights and buckets that are held."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import Ellipse
+
+from modicum import KMeansCoreset, MixtureCoreset, StreamKMeans, stream
+from modicum.plot import coreset_map, point_weights, write_report
+from modicum.plot.coresets import Plane
+
+
+@pytest.fixture(scope="module")
+def coreset(blobs):
+    return KMeansCoreset(100, 3, random_state=0).fit(stream(blobs, chunk_size=100))
+
+
+@pytest.fixture
+def words(tmp_path):
+    """The text of a report."""
+
+    def write(learner, **given):
+        write_report(tmp_path / "r.html", learner, **given)
+        html = (tmp_path / "r.html").read_text("utf-8")
+        return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
+
+    return write
+
+
+class TestFigures:
+    def test_areas_are_weights(self, coreset):
+        (points,) = coreset_map(coreset).axes[0].collections
+        weights = np.sort(coreset.weights_)[::-1]
+        within = (weights > 0.2 * weights.mean()) & (weights < 8 * weights.mean())
+        ratio = points.get_sizes()[within] / weights[within]
+        np.testing.assert_allclose(ratio, ratio[0])
+        assert (np.diff(points.get_sizes()) <= 0).all()  # light ones in front
+
+    def test_points_have_the_colour_of_their_center(self, coreset):
+        centers = 20 * np.eye(5)[:3]
+        points, dots = coreset_map(coreset, centers).axes[0].collections
+        found = [to_hex(colour) for colour in points.get_facecolors()]
+        order = np.argsort(-coreset.weights_, kind="stable")
+        nearest = coreset.points_[order][:, :3].argmax(axis=1)
+        assert found == [to_hex(dots.get_facecolors()[i]) for i in nearest]
+
+    def test_main_axes_are_those_of_all_rows(self, coreset, blobs):
+        """With weights: most points lie where few rows do."""
+        plane = Plane.of(coreset, *coreset.as_sample())
+        _, _, directions = np.linalg.svd(blobs - blobs.mean(axis=0), full_matrices=False)
+        overlap = np.linalg.svd(plane.directions @ directions[:2].T, compute_uv=False)
+        assert overlap.min() > 0.99
+        np.testing.assert_allclose(plane.origin, blobs.mean(axis=0))
+
+    @pytest.mark.parametrize(
+        ("covariance", "axes"),
+        [(np.diag([9.0, 1.0, 4.0]), (12, 8)), (np.array([9.0, 1.0, 4.0]), (12, 8)), (np.float64(4.0), (8, 8))],
+    )
+    def test_ellipses_are_shadows_of_covariances(self, covariance, axes):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(4000, 3)) * [30, 1, 10]
+        learner = MixtureCoreset(500, 2, random_state=0).fit(X)
+        (ellipse,) = (
+            shape
+            for shape in coreset_map(learner, np.zeros((1, 3)), [covariance]).axes[0].patches
+            if isinstance(shape, Ellipse)
+        )
+        np.testing.assert_allclose((ellipse.width, ellipse.height), axes, rtol=0.02)
+
+    def test_every_point_is_in_the_histogram(self, coreset):
+        bars = point_weights(coreset).axes[0].patches
+        assert sum(bar.get_height() for bar in bars) == len(coreset.weights_)
+
+    @pytest.mark.parametrize("X", [np.ones((40, 4)), np.eye(1, 3), np.arange(60.0)[:, None], np.eye(2)])
+    def test_flat_data(self, X):
+        learner = StreamKMeans(2, size=20).fit(X)
+        figure = coreset_map(learner, learner.cluster_centers_)
+        assert all(np.isfinite(shown.get_offsets()).all() for shown in figure.axes[0].collections)
+        point_weights(learner)
+
+
+class TestPages:
+    def test_points_for_kmeans(self, words, coreset):
+        text = words(coreset, seconds=2.0, source="blobs.csv")
+        assert f"{len(coreset.points_)} weighted points stand for all rows" in text
+        for bucket in coreset._tree.buckets:
+            assert f"{bucket.weights.sum():,.0f}" in text
+        distance, explained = re.search(r"to its center is ([\d.]+): (\d+)% of the variance is", text).groups()
+        assert float(distance) == pytest.approx(5, rel=0.1)  # three blobs of unit variance in five columns
+        assert 90 < int(explained) < 100
+
+    def test_costs_with_their_bound(self, words):
+        X = np.random.default_rng(0).normal(size=(20_000, 2))
+        coreset = KMeansCoreset(300, 5, random_state=0).fit(X)
+        off = re.search(r"within ([\d.]+)% of the truth, 9 times out of 10", words(coreset))[1]
+        assert 0.1 < float(off) < 20
+
+    def test_clusters(self, words, blobs):
+        learner = StreamKMeans(3, size=200, random_state=0).fit(stream(blobs, chunk_size=100))
+        text = words(learner)
+        assert "3 clusters of 1,000 rows." in text
+        for size in ("600", "300", "100"):
+            assert f" {size} " in text
+
+    def test_pictures(self, words, tmp_path):
+        from sklearn.datasets import load_digits
+
+        learner = StreamKMeans(7, size=300, random_state=0).fit(load_digits().data)
+        words(learner, image=(8, 8))
+        assert (tmp_path / "r.html").read_text().count("<img") == 7
+
+    def test_all_rows_still_there(self, words, blobs):
+        text = words(MixtureCoreset(100, 3, random_state=0).fit(blobs[:50]))
+        assert "All 50 rows are still held, each as it is." in text
+        assert "not yet: rows as they are" in text
+
+    def test_rows_that_are_all_the_same(self, words):
+        assert "all rows are the same" in words(StreamKMeans(2, size=10).fit(np.ones((50, 3))))
+
+    def test_a_long_stream_is_reduced_again_and_again(self, words, blobs):
+        learner = KMeansCoreset(20, 3, random_state=0)
+        for _ in range(5):
+            learner.partial_fit(blobs)
+        assert re.search(r"\d times", words(learner))
+
+    def test_the_learner_stays_as_it_was(self, words, coreset):
+        before = coreset.to_bytes()
+        words(coreset)
+        assert coreset.to_bytes() == before
