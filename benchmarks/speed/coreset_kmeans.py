@@ -214,25 +214,24 @@ def bars(result, rows, threads):
 
 
 def plot(result, tables):
-    """Risk above that of KMeans against seconds; dots for 1 thread, rings for 2."""
+    """Risk, seconds and memory of all contestants; dots for 1 thread, rings for 2."""
     plt = figures()
-    figure, axes = plt.subplots(figsize=(8, 4.8))
-    for threads, rows in tables.items():
-        for row in rows:
-            if "ratio" not in row or row["contestant"] == KMEANS:
-                continue
+    figure, panels = plt.subplots(1, 3, figsize=(11, 4.2), sharey=True)
+    both = {row["contestant"]: row for row in tables[2]}
+    rows = [row for row in tables[1] if "ratio" in row][::-1]
+    heads = [("ratio", "risk above that of KMeans, %"), ("seconds", "seconds"), ("extra_mib", "extra memory, MiB")]
+    for axes, (key, head) in zip(panels, heads, strict=True):
+        for y, row in enumerate(rows):
             color = OURS if row["contestant"].startswith("modicum") else PEER
-            place = row["seconds"], max(100 * (row["ratio"] - 1), 0.02)
-            axes.plot(*place, "o", mec=color, mfc=color if threads == 1 else "white", ms=6 if threads == 1 else 4)
-            if threads == 1:
-                axes.annotate(row["contestant"], place, (6, -3), textcoords="offset points", fontsize=8)
-    seconds = next(row["seconds"] for row in tables[1] if row["contestant"] == KMEANS)
-    axes.axvline(seconds, color=GREY, ls=":", lw=1)
-    axes.text(seconds, axes.get_ylim()[1], " KMeans, all rows", color=GREY, fontsize=8, va="top", rotation=90)
-    axes.set(xscale="log", yscale="log", xlabel="seconds", ylabel="risk above that of KMeans, %")
-    axes.set_title("k-means of 100,000 rows, k = 100")
-    axes.set_xlim(right=axes.get_xlim()[1] * 3)
-    figure.supxlabel("blue: modicum, red: peers; large dots: 1 thread, small rings: 2 threads", fontsize=8, color=GREY)
+            for found, style in ((row, {"mfc": color, "ms": 6}), (both[row["contestant"]], {"mfc": "white", "ms": 4})):
+                if key in found:
+                    x = max(100 * (found[key] - 1), 0.01) if key == "ratio" else found[key]
+                    axes.plot(x, y, "o", mec=color, **style)
+        axes.set(title=head, xscale="log")
+    panels[0].set_yticks(range(len(rows)), [row["contestant"] for row in rows])
+    for label in panels[0].get_yticklabels():
+        label.set_color(OURS if label.get_text().startswith("modicum") else "black")
+    figure.supxlabel("large dots: 1 thread, small rings: 2 threads", fontsize=8, color=GREY)
     result.figure(figure)
     plt.close(figure)
 

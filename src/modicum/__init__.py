@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
     from modicum.coreset.kmeans_coreset import KMeansCoreset
     from modicum.coreset.mixture_coreset import MixtureCoreset
+    from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
     from modicum.coreset.stream_kmeans import StreamKMeans
     from modicum.coreset.tram import Tram
     from modicum.regress.krls import KRLS
@@ -46,6 +47,7 @@ _HOMES = {
     "SieveStreaming": "select.sieve_streaming",
     "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
     "SparseGPRegressor": "regress.sparse_gp",
+    "StreamGaussianMixture": "coreset.stream_gaussian_mixture",
     "StreamGreedy": "select.stream_greedy",
     "StreamKMeans": "coreset.stream_kmeans",
     "StreamSVC": "svm.stream_svc",
@@ -70,6 +72,7 @@ LEARNERS = (
     "SieveStreaming",
     "SieveStreamingPlusPlus",
     "SparseGPRegressor",
+    "StreamGaussianMixture",
     "StreamGreedy",
     "StreamKMeans",
     "StreamSVC",
@@ -90,6 +93,7 @@ __all__ = [
     "SieveStreaming",
     "SieveStreamingPlusPlus",
     "SparseGPRegressor",
+    "StreamGaussianMixture",
     "StreamGreedy",
     "StreamKMeans",
     "StreamSVC",

@@ -22,6 +22,10 @@ LEARNERS = {
         modicum.KMeansCoreset(25, 2, method="lightweight", budget=300),
     ],
     "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
+    "StreamGaussianMixture": [
+        modicum.StreamGaussianMixture(2, size=40),
+        modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+    ],
     "StreamKMeans": [modicum.StreamKMeans(3, size=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
     "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
@@ -86,6 +90,7 @@ NO_WEIGHTS = {
 }
 FIRST_ROWS = "the first rows set the width and the scale of weights, and the check shuffles them"
 EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+SEEDS = "seeds are drawn from the rows, and the check shuffles them"
 SELECTORS = ("BlockGreedy", "OnlineGreedy", "SieveStreaming", "SieveStreamingPlusPlus", "StreamGreedy", "ThreeSieves")
 EXPECTED_FAILURES = {
     **{name: dict.fromkeys(EQUIVALENCE, TWO_PROTOTYPES) for name in (*SELECTORS, "PrototypeRegressor")},
@@ -93,7 +98,8 @@ EXPECTED_FAILURES = {
     "StreamSVC": dict.fromkeys(EQUIVALENCE, "the order of rows matters, and the check shuffles them"),
     "SparseGPRegressor": NO_WEIGHTS,
     "ExemplarClustering": {"check_clustering": NO_LABELS},
-    "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: "seeds are drawn, and the check shuffles the rows"},
+    "StreamGaussianMixture": {EQUIVALENCE[0]: SEEDS},
+    "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: SEEDS},
     "OnlineKMeans": {
         "check_clustering": NO_LABELS,
         "check_sample_weight_equivalence_on_dense_data": "the order of rows matters, and the check shuffles them",
@@ -108,6 +114,7 @@ EXPECTED_FAILURES = {
         modicum.OnlineKMeans(3),
         modicum.KMeansCoreset(10, 3, random_state=0),
         modicum.MixtureCoreset(10, 3, random_state=0),
+        modicum.StreamGaussianMixture(2, random_state=0),
         modicum.StreamKMeans(3, random_state=0),
         modicum.KRLS(20),
         modicum.OnlineGreedy(5),

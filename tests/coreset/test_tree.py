@@ -117,9 +117,6 @@ def test_buckets_of_the_lowest_level_are_reduced():
     ]  # fmt: skip
     tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
     assert len(tree.buckets) == BUCKETS
-    tree.buckets[0].level = tree.buckets[1].level = 1
-    tree.buckets[2].level = 0
-    tree.buckets[3].level = 2
 
 
 def test_a_single_bucket_of_the_lowest_level_takes_the_next_ones_with_it():

@@ -16,7 +16,9 @@ def main() -> None:
     for learner in (
         modicum.BlockGreedy(12, block_size=4, random_state=0),
         modicum.ExemplarClustering(3, budget=40, random_state=0),
+        modicum.KMeansCoreset(20, 3, random_state=0),
         modicum.KRLS(10),
+        modicum.MixtureCoreset(20, 3, random_state=0),
         modicum.OnlineGreedy(10),
         modicum.OnlineKMeans(3),
         modicum.PrototypeRegressor(modicum.OnlineGreedy(10), sample=50, random_state=0),
@@ -24,6 +26,7 @@ def main() -> None:
         modicum.SieveStreaming(4, epsilon=0.4),
         modicum.SieveStreamingPlusPlus(4, epsilon=0.4),
         modicum.SparseGPRegressor(6, budget=50, random_state=0),
+        modicum.StreamKMeans(3, size=20, random_state=0),
         modicum.StreamSVC(random_state=0),
         modicum.StreamGreedy(8, objective="variance", validation=30, random_state=0),
         modicum.ThreeSieves(5, patience=20),

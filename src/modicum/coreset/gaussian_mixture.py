@@ -246,8 +246,8 @@ class WeightedGaussianMixture(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
         known = self._components()
-        k, order = len(known.means), np.arange(len(X))
-        density, near = np.empty(len(X)), np.zeros(len(X), np.int32)
+        k, near = len(known.means), _nearest_means(X, known.means)
+        order, density = _in_order(near, k), np.empty(len(X))
         shares = np.zeros((len(X) if with_shares else 0, k))
 
         def work(part: slice) -> None:
@@ -318,12 +318,12 @@ class _EM:
 
     def around(self, means: np.ndarray) -> _Components:
         """Every row belongs to the nearest mean alone."""
-        labels = nearest(self.X, means.astype(self.X.dtype))[0]
+        labels = _nearest_means(self.X, means)
         return self._maximize(means, np.repeat(self._of_all_rows, len(means), axis=0), self._labelled(labels, means))
 
     def climb(self, components: _Components, tol: float, max_iter: int) -> _Run:
         """Steps of EM, until they hardly rise."""
-        near = np.zeros(len(self.X), np.int32)
+        near = _nearest_means(self.X, components.means)
         bounds: list[float] = []
         while len(bounds) < max_iter:
             bound, components = self._step(components, near)
@@ -384,6 +384,10 @@ class _EM:
         if self._covariance_type == "spherical":
             covariances[:] = covariances.mean(axis=2, keepdims=True)
         return shifts, covariances
+
+
+def _nearest_means(X: np.ndarray, means: np.ndarray) -> np.ndarray:
+    return nearest(X, means.astype(X.dtype))[0]
 
 
 def _in_order(labels: np.ndarray, count: int) -> np.ndarray:

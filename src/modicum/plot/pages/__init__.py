@@ -11,7 +11,12 @@ from modicum.base import Learner
 from modicum.plot.page import Context
 from modicum.plot.pages.blocks import Content
 from modicum.plot.pages.classifiers import stream_svc
-from modicum.plot.pages.coresets import kmeans_coreset, mixture_coreset, stream_kmeans
+from modicum.plot.pages.coresets import (
+    kmeans_coreset,
+    mixture_coreset,
+    stream_gaussian_mixture,
+    stream_kmeans,
+)
 from modicum.plot.pages.exemplars import exemplar_clustering
 from modicum.plot.pages.others import any_learner, online_kmeans, reservoir
 from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
@@ -28,6 +33,7 @@ PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "Reservoir": reservoir,
     "Selector": selector,
     "SparseGPRegressor": sparse_gp,
+    "StreamGaussianMixture": stream_gaussian_mixture,
     "StreamKMeans": stream_kmeans,
     "StreamSVC": stream_svc,
 }

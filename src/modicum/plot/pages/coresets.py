@@ -38,6 +38,21 @@ def stream_kmeans(learner: Any, context: Context) -> Content:
     return f"{plural(len(centers), 'cluster')} of {plural(learner.n_seen_, 'row')}. {_stand_for(learner)}", sections
 
 
+def stream_gaussian_mixture(learner: Any, context: Context) -> Content:
+    points, weights = learner.as_sample()
+    means, sizes = learner.means_, learner.weights_ * weights.sum()
+    block, left_out = gallery(learner, Kept(means, sizes=sizes, exact=False), context)
+    likelihood = measure(np.average(learner.score_samples(points), weights=weights))
+    drawings = [_map(learner, means, learner.covariances_), cluster_size_bars(sizes), _weights(learner)]
+    sections = [
+        Section("", [_glance(learner, context, ("components", count(len(means))), ("log-likelihood", likelihood))]),
+        Section("The components", drawings),
+        Section("Their means", [block], f"The component that stands for most rows comes first. {left_out}"),
+        *_held(learner, context),
+    ]
+    return f"{plural(len(means), 'component')} of {plural(learner.n_seen_, 'row')}. {_stand_for(learner)}", sections
+
+
 def mixture_coreset(learner: Any, context: Context) -> Content:
     sections = [
         Section("", [_glance(learner, context)]),
@@ -65,7 +80,8 @@ def _map(learner: Any, centers: np.ndarray | None = None, covariances: np.ndarra
     if centers is None:
         return figure(coreset_map(learner), f"Map: {points}.", caption, tall=True)
     alt = f"Map: {points} coloured by cluster, {plural(len(centers), 'center')} among them."
-    return figure(coreset_map(learner, centers, covariances), alt, f"{caption} Dots with a rim: centers.", tall=True)
+    caption += " Dots with a rim: centers." if covariances is None else " Ellipses: two standard deviations."
+    return figure(coreset_map(learner, centers, covariances), alt, caption, tall=True)
 
 
 def _weights(learner: Any) -> Figure:

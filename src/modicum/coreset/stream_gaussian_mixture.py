@@ -1,0 +1,181 @@
+"""Gaussian mixture of a stream, through its coreset (feldmanfaulkner2011)."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import DensityMixin
+
+from modicum.coreset.bucket import Reducer
+from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
+from modicum.coreset.solved import SolvedCoreset
+from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
+
+POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 numbers to be told by them
+LEAST_POINTS = 1000
+CELLS_PER_COMPONENT = 2  # k-means cells are round: with more of them, small groups of rows have one of their own
+OF_EM = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
+LEARNED = ("weights_", "means_", "covariances_", "precisions_cholesky_")
+
+
+class StreamGaussianMixture(DensityMixin, SolvedCoreset):
+    """Mixture of Gaussians of all rows of a stream, in one pass and a fixed amount of memory.
+
+    Keeps a coreset for mixtures (`MixtureCoreset`), and fits a `WeightedGaussianMixture` to its points when the model
+    or a prediction is asked for. Small groups of rows far from the others are in it, which a plain sample misses.
+
+    Cost: O(k d) per row, each looked at about twice, and EM on `size` points per question after new rows. At most 10 *
+    `size` rows are held without a `budget`.
+
+    Which size? The mean log-likelihood of new rows is lower than that of the model of all rows by about half the number
+    of fitted numbers per point: for full covariances of d columns, n_components * d^2 / (4 * size).
+
+    Parameters
+    ----------
+    n_components : int, default=1
+    covariance_type : {"full", "diag", "spherical"}, default="full"
+    size : int or None, default=None
+        Points of the summary; by default 400 per component and at least 1,000, or what the budget allows.
+    budget : int, str or None, default=None
+        Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `size` rows.
+    tol : float, default=1e-3
+    reg_covar : float, default=1e-6
+    max_iter : int, default=100
+    n_init : int, default=1
+        Of EM, see `WeightedGaussianMixture`.
+    warm_start : bool, default=False
+        Begin with the last model instead of new k-means: quicker, and components keep their numbers while the stream
+        goes on. Answers then depend on what was asked before.
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (k,)
+        Of the mixture; the points of the coreset and their weights are `as_sample()`. There are fewer than
+        `n_components` while fewer rows have been seen.
+    means_ : ndarray of shape (k, d)
+    covariances_, precisions_cholesky_ : ndarrays of shape (k, d, d), (k, d) or (k,)
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
+    >>> rng = np.random.default_rng(0)
+    >>> model = StreamGaussianMixture(2, random_state=0)
+    >>> for _ in range(100):
+    ...     model = model.partial_fit(rng.choice([0.0, 10.0], (500, 1)) + rng.normal(size=(500, 1)))
+    >>> np.sort(model.means_.ravel()).round(1), model.weights_.round(1)
+    (array([ 0., 10.]), array([0.5, 0.5]))
+
+    References
+    ----------
+    feldmanfaulkner2011; see `MixtureCoreset` and `WeightedGaussianMixture`.
+    """
+
+    _constraints = {
+        "n_components": [Int(1)],
+        "size": [Int(1), NULL],
+        "budget": [BUDGET, NULL],
+        "warm_start": [TRUTH],
+        "random_state": [RANDOM_STATE],
+        **{name: WeightedGaussianMixture._constraints[name] for name in OF_EM},
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        size: int | None = None,
+        budget: int | str | None = None,
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.size = size
+        self.budget = budget
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @property
+    def weights_(self) -> np.ndarray:
+        return self.as_mixture().weights_
+
+    @property
+    def means_(self) -> np.ndarray:
+        return self.as_mixture().means_
+
+    @property
+    def covariances_(self) -> np.ndarray:
+        return self.as_mixture().covariances_
+
+    @property
+    def precisions_cholesky_(self) -> np.ndarray:
+        return self.as_mixture().precisions_cholesky_
+
+    def as_mixture(self) -> WeightedGaussianMixture:
+        """The model alone, with everything that a mixture can be asked."""
+        return self._fitted(self._derive(self._solution))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log-density of each row."""
+        return self.as_mixture().score_samples(self._check_input(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The component with the largest share of each row."""
+        return self.as_mixture().predict(self._check_input(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Shares of the components in each row."""
+        return self.as_mixture().predict_proba(self._check_input(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean log-density of rows."""
+        return self.as_mixture().score(self._check_input(X), sample_weight=sample_weight)
+
+    def bic(self, X: Any, sample_weight: Any = None) -> float:
+        """Bayesian information criterion, the lower the better."""
+        return self.as_mixture().bic(self._check_input(X), sample_weight)
+
+    def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        points, weights = self.as_sample()
+        count = min(self.n_components, len(points))
+        model = WeightedGaussianMixture(count, **self._of_em(), random_state=rng)
+        if last is not None and len(last["weights_"]) == count:
+            start = self._fitted(last)
+            given = {"weights_init": start.weights_, "means_init": start.means_, "precisions_init": start.precisions_}
+            model.set_params(**given)
+        model.fit(points, sample_weight=weights)
+        return {name: getattr(model, name) for name in LEARNED}
+
+    def _fitted(self, learned: dict[str, np.ndarray]) -> WeightedGaussianMixture:
+        model = WeightedGaussianMixture(len(learned["weights_"]), **self._of_em(), random_state=self.random_state)
+        for name, value in learned.items():
+            setattr(model, name, value)
+        model.n_features_in_ = self.n_features_in_
+        return model
+
+    def _of_em(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in OF_EM}
+
+    def _reducer(self) -> Reducer:
+        # Points stay rows: moved ones would be off the values that columns of few values have, where densities are high
+        return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, calibrate=False)
+
+    def _sizes(self) -> tuple[int, int]:
+        if self.size is not None:
+            return self.size, self.size
+        return self.n_components, max(LEAST_POINTS, POINTS_PER_COMPONENT * self.n_components)
+
+    def _solution_bytes(self, row_bytes: int) -> int:
+        width = row_bytes // 4  # at most: rows are of float32, or wider
+        return 8 * self.n_components * (1 + width + 2 * width * (width if self.covariance_type == "full" else 1))
