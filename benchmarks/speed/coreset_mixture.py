@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import GREY, MIB, OURS, PEER, Meter, Result, arguments, figures
+from common import MIB, OURS, PEER, Meter, Result, arguments, figures
 from peers import PEER_OPTIONS, run_rounds
 
 COMMAND = "python benchmarks/speed/coreset_mixture.py"
@@ -84,9 +84,7 @@ def weighted_all(X, k, seed, options):
 def through_coreset(size, X, k, seed, options):
     from modicum import StreamGaussianMixture
 
-    model = StreamGaussianMixture(k, size=size, random_state=seed, **options).fit(X)
-    model.means_  # noqa: B018  is fitted when it is asked for
-    return model
+    return StreamGaussianMixture(k, size=size, random_state=seed, **options).fit(X).as_mixture()
 
 
 CONTESTANTS = {  # name: (function, package)
@@ -158,22 +156,22 @@ def bars(result, data, rows):
 
 
 def plot(result, tables):
+    """What is missing to the best log-likelihood, and seconds; large dots: means, small ones: seeds."""
     plt = figures()
-    figure, panels = plt.subplots(1, len(tables), figsize=(11, 4))
-    for axes, (data, rows) in zip(panels, tables.items(), strict=True):
+    figure, panels = plt.subplots(1, 2 * len(tables), figsize=(12, 3), sharey=True)
+    names = list(CONTESTANTS)[::-1]
+    for (losses, seconds), (data, rows) in zip(panels.reshape(-1, 2), tables.items(), strict=True):
+        rows = [row for row in rows if "score" in row]
+        best = max((score for row in rows for score in row["all_scores"]), default=0)
         for row in rows:
-            if "score" not in row:
-                continue
-            color = OURS if row["contestant"].startswith("modicum") else PEER
-            axes.plot([row["seconds"]] * len(row["all_scores"]), row["all_scores"], "|", color=color, alpha=0.6)
-            axes.plot(row["seconds"], row["score"], "o", color=color)
-            place = row["seconds"], row["score"]
-            axes.annotate(row["contestant"], place, (6, -3), textcoords="offset points", fontsize=8)
-        axes.set(xscale="log", xlabel="seconds", ylabel="log-likelihood per new row", title=data)
-        if data == "kdd_cup99":  # a few rows that lie far out have log-likelihoods of millions
-            axes.set_yscale("symlog")
-        axes.set_xlim(right=axes.get_xlim()[1] * 8)
-    figure.supxlabel("blue: modicum, red: scikit-learn; small bars: seeds", fontsize=8, color=GREY)
+            y, color = names.index(row["contestant"]), OURS if row["contestant"].startswith("modicum") else PEER
+            for score in row["all_scores"]:
+                losses.plot(max(best - score, 0.01), y, "o", ms=3, color=color, alpha=0.6)
+            losses.plot(max(best - row["score"], 0.01), y, "o", color=color)
+            seconds.plot(row["seconds"], y, "o", color=color)
+        losses.set(xscale="log", title=data, xlabel="log-likelihood below the best")
+        seconds.set(xscale="log", xlabel="seconds")
+    panels[0].set_yticks(range(len(names)), names)
     result.figure(figure)
     plt.close(figure)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import modicum
-from modicum import StreamKMeans, Tram
+from modicum import StreamGaussianMixture, StreamKMeans, Tram
 from modicum.cli import tradeoff as cli
 from modicum.cli.tradeoff import first_rows, make_tram
 from modicum.coreset import Tradeoff
@@ -58,6 +58,14 @@ def test_parameters_go_where_they_belong():
     tram = make_tram("kmeans", "1.05x", given)
     assert (tram.estimator.n_clusters, tram.estimator.n_init, tram.estimator.budget) == (7, 3, None)
     assert (tram.risk, tram.budget, tram.time_limit, tram.delta, tram.start) == ("1.05x", "1 MiB", 5, 0.05, None)
+
+
+def test_mixtures():
+    tram = make_tram("mixture", "3", {"n_clusters": "4", "covariance_type": "diag", "n_init": None})
+    assert isinstance(tram.estimator, StreamGaussianMixture)
+    assert (tram.risk, tram.estimator.n_components, tram.estimator.covariance_type) == (3, 4, "diag")
+    with pytest.raises(ValueError, match="--method is not for --for mixture"):
+        make_tram("mixture", "3", {"method": "uniform"})
 
 
 def test_curves_take_the_first_rows_that_fit(rows, monkeypatch):

@@ -1,5 +1,7 @@
 """The k-means coreset of arrays and streams: weight, room, merging, files, and rows of every kind."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -190,7 +192,7 @@ def test_values_whose_squares_would_overflow_are_refused():
     coreset = streamed(KMeansCoreset(50, 5, random_state=0), rows())
     before = coreset.to_bytes()
     for sign in (1, -1):
-        with pytest.raises(DataError, match=f"KMeansCoreset: a value is beyond {LARGEST_VALUE:g}"):
+        with pytest.raises(DataError, match=re.escape(f"KMeansCoreset: a value is beyond {LARGEST_VALUE:g}")):
             coreset.partial_fit(np.full((1, 3), 2 * sign * LARGEST_VALUE))
     assert coreset.to_bytes() == before
     with pytest.raises(DataError):
@@ -264,7 +266,7 @@ def test_shards_add_up(types, budget):
     assert points.dtype == types[0]
     assert_allclose(weights.sum(), 6000)
     mean = np.concatenate(shards).mean(axis=0)
-    assert_allclose(np.average(points, axis=0, weights=weights), mean, atol=1e-5)
+    assert_allclose(np.average(points, axis=0, weights=weights), mean, atol=1e-6)
     assert left.nbytes_ <= left.plan(3, types[0]).nbytes
     assert Learner.from_bytes(left.to_bytes()).to_bytes() == left.to_bytes()
 

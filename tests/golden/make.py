@@ -26,6 +26,7 @@ def main() -> None:
         modicum.SieveStreaming(4, epsilon=0.4),
         modicum.SieveStreamingPlusPlus(4, epsilon=0.4),
         modicum.SparseGPRegressor(6, budget=50, random_state=0),
+        modicum.StreamGaussianMixture(3, size=20, random_state=0),
         modicum.StreamKMeans(3, size=20, random_state=0),
         modicum.StreamSVC(random_state=0),
         modicum.StreamGreedy(8, objective="variance", validation=30, random_state=0),

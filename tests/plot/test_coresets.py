@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Ellipse
 
-from modicum import KMeansCoreset, MixtureCoreset, StreamKMeans, stream
+from modicum import KMeansCoreset, MixtureCoreset, StreamGaussianMixture, StreamKMeans, stream
 from modicum.plot import coreset_map, point_weights, write_report
 from modicum.plot.coresets import Plane
 
@@ -103,6 +103,16 @@ class TestPages:
         assert "3 clusters of 1,000 rows." in text
         for size in ("600", "300", "100"):
             assert f" {size} " in text
+
+    @pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+    def test_components(self, words, blobs, covariance_type):
+        learner = StreamGaussianMixture(3, covariance_type=covariance_type, size=500, random_state=0).fit(blobs)
+        text = words(learner)
+        assert "3 components of 1,000 rows." in text
+        likelihood = float(re.search(r"log-likelihood per row (-[\d.]+)", text)[1])
+        assert likelihood == pytest.approx(learner.score(blobs), abs=0.3)
+        for size in learner.weights_ * learner.as_sample()[1].sum():
+            assert f" {size:.0f} " in text
 
     def test_pictures(self, words, tmp_path):
         from sklearn.datasets import load_digits

@@ -17,10 +17,11 @@ from modicum.cli.values import parameter
 from modicum.coreset import Tradeoff, Tram
 from modicum.coreset import tradeoff as try_all
 from modicum.coreset.rounds import Round
+from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
 from modicum.coreset.stream_kmeans import StreamKMeans
 from modicum.streams import Stream, stream
 
-AIMS = {"kmeans": Aim(StreamKMeans)}
+AIMS = {"kmeans": Aim(StreamKMeans), "mixture": Aim(StreamGaussianMixture)}
 MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)
 OF_TRAM = [name for name in inspect.signature(Tram).parameters if name != "estimator"]
 NOT_OPTIONS = {"estimator", "size", "warm_start"}  # made here, chosen by the search, without effect

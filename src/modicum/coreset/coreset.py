@@ -37,15 +37,16 @@ class CoresetLearner(Learner):
         assert self.size is not None
         return self.size, self.size
 
-    def _fixed_bytes(self, row_bytes: int) -> int:
+    def _fixed_bytes(self, n_features: int, dtype: np.dtype) -> int:
         """What is held beside rows."""
         return 512
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held at most for rows of `n_features` columns."""
-        row = n_features * np.dtype(dtype).itemsize
-        rows = ROOM * self._bucket_size(row)
-        return Plan.of(rows, points=rows * row, weights_and_cells=rows * 12, other=self._fixed_bytes(row))
+        dtype = np.dtype(dtype)
+        rows = ROOM * self._bucket_size(n_features, dtype)
+        other = self._fixed_bytes(n_features, dtype)
+        return Plan.of(rows, points=rows * n_features * dtype.itemsize, weights_and_cells=rows * 12, other=other)
 
     def as_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Points and weights, for `fit(points, sample_weight=weights)` of any estimator."""
@@ -61,7 +62,7 @@ class CoresetLearner(Learner):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_tree"):
-            self._tree = MergeReduce(X, self._bucket_size(X.shape[1] * X.itemsize))
+            self._tree = MergeReduce(X, self._bucket_size(X.shape[1], X.dtype))
             self._seed = int(self._rng.integers(2**31))
         if X.dtype == np.float64 and max(X.max(), -X.min()) > LARGEST_VALUE:
             raise DataError(f"{type(self).__name__}: a value is beyond {LARGEST_VALUE:g}; its square would overflow.")
@@ -70,12 +71,12 @@ class CoresetLearner(Learner):
     def _merge(self, other: Any) -> None:
         self._tree.merge(other._tree, self._reducer(), self._rng)
 
-    def _bucket_size(self, row_bytes: int) -> int:
+    def _bucket_size(self, n_features: int, dtype: np.dtype) -> int:
         least, wanted = self._sizes()
         if self.budget is None:
             return wanted
-        each = row_bytes + 12  # its weight, and at worst a cell of its own
-        fixed = self._fixed_bytes(row_bytes)
+        each = n_features * dtype.itemsize + 12  # its weight, and at worst a cell of its own
+        fixed = self._fixed_bytes(n_features, dtype)
         what = f"{type(self).__name__} with a summary of {least:,} points"
         rows = as_budget(self.budget).items_within(each, fixed_bytes=fixed, at_least=ROOM * least, what=what)
         return min(rows // ROOM, LARGEST_BUCKET * wanted)

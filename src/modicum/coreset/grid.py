@@ -82,7 +82,7 @@ def tradeoff(
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.coreset.grid import tradeoff
+    >>> from modicum.coreset import tradeoff
     >>> rng = np.random.default_rng(0)
     >>> X = rng.choice([0.0, 10.0, 20.0], (5000, 2)) + rng.normal(size=(5000, 2))
     >>> found = tradeoff(X, [50, 200], n_clusters=9, rows=[1000, 4000], repeats=3, random_state=0)

@@ -9,6 +9,8 @@ from modicum.coreset.coreset import CoresetLearner
 from modicum.coreset.estimate import CostEstimate, estimate_sum
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, check_params
 
+CELLS_PER_COMPONENT = 2  # cells are round: with more of them, small groups of rows have one of their own
+
 
 class Density(Protocol):
     """Anything that gives the log-density of rows, such as a fitted mixture."""
@@ -36,10 +38,10 @@ class MixtureCoreset(CoresetLearner):
     budget : int, str or None, default=None
         Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `size` rows, which is also the
         default.
-    calibrate : bool, default=True
+    calibrate : bool, default=False
         Weigh, move and stretch the points of each cell of the construction so that its weight, mean and scatter are
-        exact. False leaves points as rows of the data; their weights then sum to the weight of all rows in
-        expectation.
+        exact. False leaves points as rows of the data, which suits columns of few values, where densities are high;
+        their weights then sum to the weight of all rows in expectation.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -59,8 +61,8 @@ class MixtureCoreset(CoresetLearner):
 
     References
     ----------
-    feldmanfaulkner2011, Algorithm 1. Departures: centers are drawn by k-means++ instead of by halving the rows; draws
-    are systematic along the cells; calibration and error bounds are ours.
+    feldmanfaulkner2011, Algorithm 1. Departures: centers are drawn by k-means++ instead of by halving the rows, two for
+    each component; draws are systematic along the cells; calibration and error bounds are ours.
     """
 
     _constraints = {
@@ -77,7 +79,7 @@ class MixtureCoreset(CoresetLearner):
         n_components: int = 10,
         *,
         budget: int | str | None = None,
-        calibrate: bool = True,
+        calibrate: bool = False,
         random_state: Any = None,
     ):
         self.size = size
@@ -102,4 +104,4 @@ class MixtureCoreset(CoresetLearner):
         return estimate_sum(parts, values, values, confidence)
 
     def _reducer(self) -> Reducer:
-        return Reducer("mixture", self.n_components, self.calibrate)
+        return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, self.calibrate)

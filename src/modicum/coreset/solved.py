@@ -19,7 +19,7 @@ class SolvedCoreset(CoresetLearner):
         """The model as arrays by name; `last` is the one to begin with, if any."""
         raise NotImplementedError(f"{type(self).__name__} must define _solve")
 
-    def _solution_bytes(self, row_bytes: int) -> int:
+    def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
         """Bytes of the model."""
         raise NotImplementedError(f"{type(self).__name__} must define _solution_bytes")
 
@@ -30,5 +30,5 @@ class SolvedCoreset(CoresetLearner):
             self._last = found
         return found
 
-    def _fixed_bytes(self, row_bytes: int) -> int:
-        return super()._fixed_bytes(row_bytes) + self._solution_bytes(row_bytes)
+    def _fixed_bytes(self, n_features: int, dtype: np.dtype) -> int:
+        return super()._fixed_bytes(n_features, dtype) + self._solution_bytes(n_features, dtype)

@@ -7,12 +7,12 @@ from sklearn.base import DensityMixin
 
 from modicum.coreset.bucket import Reducer
 from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
+from modicum.coreset.mixture_coreset import CELLS_PER_COMPONENT
 from modicum.coreset.solved import SolvedCoreset
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
 POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 numbers to be told by them
 LEAST_POINTS = 1000
-CELLS_PER_COMPONENT = 2  # k-means cells are round: with more of them, small groups of rows have one of their own
 OF_EM = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
 LEARNED = ("weights_", "means_", "covariances_", "precisions_cholesky_")
 
@@ -59,7 +59,7 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
+    >>> from modicum import StreamGaussianMixture
     >>> rng = np.random.default_rng(0)
     >>> model = StreamGaussianMixture(2, random_state=0)
     >>> for _ in range(100):
@@ -176,6 +176,6 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
             return self.size, self.size
         return self.n_components, max(LEAST_POINTS, POINTS_PER_COMPONENT * self.n_components)
 
-    def _solution_bytes(self, row_bytes: int) -> int:
-        width = row_bytes // 4  # at most: rows are of float32, or wider
-        return 8 * self.n_components * (1 + width + 2 * width * (width if self.covariance_type == "full" else 1))
+    def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
+        of_covariance = n_features * (n_features if self.covariance_type == "full" else 1)
+        return 8 * self.n_components * (1 + n_features + 2 * of_covariance)

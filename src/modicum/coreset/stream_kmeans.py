@@ -107,5 +107,5 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
             return self.size, self.size
         return self.n_clusters, max(LEAST_POINTS, POINTS_PER_CLUSTER * self.n_clusters)
 
-    def _solution_bytes(self, row_bytes: int) -> int:
-        return self.n_clusters * row_bytes
+    def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
+        return self.n_clusters * n_features * dtype.itemsize

@@ -94,8 +94,7 @@ class Tram(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from modicum import StreamKMeans
-    >>> from modicum.coreset.tram import Tram
+    >>> from modicum import StreamKMeans, Tram
     >>> rng = np.random.default_rng(0)
     >>> X = rng.choice([0.0, 10.0, 20.0], (100_000, 2)) + rng.normal(size=(100_000, 2))
     >>> tram = Tram(StreamKMeans(9), "10% above best", random_state=0).fit(X)

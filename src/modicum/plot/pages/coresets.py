@@ -45,7 +45,9 @@ def stream_gaussian_mixture(learner: Any, context: Context) -> Content:
     likelihood = measure(np.average(learner.score_samples(points), weights=weights))
     drawings = [_map(learner, means, learner.covariances_), cluster_size_bars(sizes), _weights(learner)]
     sections = [
-        Section("", [_glance(learner, context, ("components", count(len(means))), ("log-likelihood", likelihood))]),
+        Section(
+            "", [_glance(learner, context, ("components", count(len(means))), ("log-likelihood per row", likelihood))]
+        ),
         Section("The components", drawings),
         Section("Their means", [block], f"The component that stands for most rows comes first. {left_out}"),
         *_held(learner, context),
@@ -71,7 +73,7 @@ def _stand_for(learner: Any) -> str:
 
 
 def _glance(learner: Any, context: Context, *items: tuple[str, str]) -> Facts:
-    return at_a_glance(learner, context, *items, ("points in the summary", count(len(learner.as_sample()[0]))))
+    return at_a_glance(learner, context, *items, ("weighted points", count(len(learner.as_sample()[0]))))
 
 
 def _map(learner: Any, centers: np.ndarray | None = None, covariances: np.ndarray | None = None) -> Figure:
