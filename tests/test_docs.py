@@ -191,6 +191,7 @@ def test_every_public_name_is_told_of():
         ("selectors", ["OnlineGreedy", "BlockGreedy", "StreamGreedy", "SieveStreaming", "ThreeSieves"]),
         ("regression", ["SparseGPRegressor", "PrototypeRegressor", "KRLS"]),
         ("classification", ["StreamSVC"]),
+        ("coresets", ["KMeansCoreset", "MixtureCoreset", "StreamKMeans", "StreamGaussianMixture"]),
     ],
 )
 def test_every_parameter_is_explained(page, learners):

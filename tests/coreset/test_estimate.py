@@ -116,9 +116,10 @@ def test_bounds_without_calibration_are_as_wide_as_they_must_be(make, params):
     assert bound < 4 * error
 
 
-def test_one_center_and_few_points():
-    """The scatter of a cell with a single point is lost, and the bound must say so."""
-    held, _, _ = judged(clusters, 20, n_centers=1)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_one_center_and_few_points(streamed):
+    """The points do not show the scatter of a cell with a single point; the bound must say so."""
+    held, _, _ = judged(clusters, 20, n_centers=1, n_seeds=20, streamed=streamed)
     assert held >= 0.85
 
 

@@ -28,8 +28,9 @@ def estimate_sum(
     `uncertain` are the values, or what remains of them when that is taken away of which the sum is known exactly.
     """
     total = sum(float(bucket.weights @ value) for bucket, value in zip(buckets, values, strict=True))
-    variance = sum(map(_variance, buckets, uncertain))
-    return CostEstimate(total, NormalDist().inv_cdf((1 + confidence) / 2) * float(np.sqrt(variance)))
+    deviation = float(np.sqrt(sum(map(_variance, buckets, uncertain))))
+    rounding = float(np.finfo(buckets[0].points.dtype).eps) * abs(total)
+    return CostEstimate(total, NormalDist().inv_cdf((1 + confidence) / 2) * deviation + rounding)
 
 
 def uncertain_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.ndarray:

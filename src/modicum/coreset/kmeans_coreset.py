@@ -3,17 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from modicum.coreset.bucket import Reducer
-from modicum.coreset.coreset import CoresetLearner
-from modicum.coreset.estimate import CostEstimate, estimate_sum, uncertain_gaps
-from modicum.exceptions import DataError
-from modicum.nearest import nearest
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf, check_params
+from modicum.coreset.kmeans_cost import KMeansCost
+from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 
-class KMeansCoreset(CoresetLearner):
+class KMeansCoreset(KMeansCost):
     """Weighted points on which the cost of any k centers is nearly that on all rows.
 
     An array is summarized in one construction, a stream by merging and reducing summaries of its parts. Hand
@@ -102,21 +98,6 @@ class KMeansCoreset(CoresetLearner):
     @property
     def weights_(self) -> np.ndarray:
         return self.as_sample()[1]
-
-    def cost(self, centers: Any, *, confidence: float = 0.9) -> CostEstimate:
-        """The sum of squared distances of all rows to the nearest of `centers`, estimated from the points.
-
-        The bound is for centers chosen without looking at the points; those that were fitted to them do a little
-        better on them than on all rows.
-        """
-        check_params(self, {"confidence": confidence}, {"confidence": [Number(0, 1, open_ends=True)]})
-        parts = self._derive(self._summary)
-        centers = check_array(centers, dtype=np.float64, input_name="centers")
-        if centers.shape[1] != self.n_features_in_:
-            raise DataError(f"KMeansCoreset.cost: centers have {centers.shape[1]} columns, rows {self.n_features_in_}.")
-        gaps = [nearest(part.points, centers)[1] for part in parts]
-        uncertain = [uncertain_gaps(part, centers, gap) for part, gap in zip(parts, gaps, strict=True)]
-        return estimate_sum(parts, gaps, uncertain, confidence)
 
     def _reducer(self) -> Reducer:
         return Reducer(self.method, self.n_clusters, self.calibrate)

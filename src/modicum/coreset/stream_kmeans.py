@@ -6,15 +6,17 @@ import numpy as np
 
 from modicum.centers import CentersMixin
 from modicum.coreset.bucket import Reducer
+from modicum.coreset.kmeans_cost import KMeansCost
 from modicum.coreset.solved import SolvedCoreset
 from modicum.coreset.weighted_kmeans import weighted_kmeans
+from modicum.nearest import nearest
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about a hundredth above that of all rows
 LEAST_POINTS = 1000
 
 
-class StreamKMeans(CentersMixin, SolvedCoreset):
+class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
     """k-means of all rows of a stream, in one pass and a fixed amount of memory.
 
     Keeps a coreset for k-means (`KMeansCoreset`) and clusters its points when `cluster_centers_` or a prediction is
@@ -44,6 +46,8 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
     ----------
     cluster_centers_ : ndarray of shape (k, d)
         Fewer than `n_clusters` while fewer different rows have been seen.
+    cluster_sizes_ : ndarray of shape (k,)
+        Weight of the rows nearest to each, as far as the points tell.
 
     Examples
     --------
@@ -93,6 +97,12 @@ class StreamKMeans(CentersMixin, SolvedCoreset):
     @property
     def cluster_centers_(self) -> np.ndarray:
         return self._derive(self._solution)["centers"]
+
+    @property
+    def cluster_sizes_(self) -> np.ndarray:
+        points, weights = self.as_sample()
+        centers = self.cluster_centers_
+        return np.bincount(nearest(points, centers)[0], weights, len(centers))
 
     def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
         points, weights = self.as_sample()
