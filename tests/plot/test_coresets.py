@@ -125,7 +125,7 @@ class TestPages:
 
     def test_a_long_stream_is_reduced_again_and_again(self, words, blobs):
         learner = KMeansCoreset(20, 3, random_state=0)
-        for _ in range(5):
+        for _ in range(20):
             learner.partial_fit(blobs)
         assert re.search(r"\d times", words(learner))
 
