@@ -3,9 +3,9 @@
     python benchmarks/papers/lucic2015_tradeoffs.py [--quick]
 
 SYNTHETIC (100,000 x 100, k = 100) and KDD2004BIO (144,879 of its 145,751 rows x 74, k = 150). The oracles know the
-quickest summary for a risk, out of all those tried: of 500 to 20,000 points, of 2,500 to 80,000 rows, ten runs each.
+quickest summary for a risk, out of all those tried: of 500 to 20,000 points, of 2,500 to 80,000 rows, six runs each.
 ORACLE-C summarizes rows to a coreset; ORACLE-U takes as many random rows, up to all 80,000, and makes no summary. TRAM
-knows nothing: it has n rows to learn from and n / 4 to judge by, its time is that of all its rounds together, ten runs.
+knows nothing: it has n rows to learn from and n / 4 to judge by, its time is that of all its rounds together, six runs.
 Risks are relative to the lowest of all medians, on rows held out; the paper has absolute ones in its plots, of which no
 numbers are left. First row of the figure: time for one risk against n. Second row: time with all rows against the risk.
 """
@@ -123,7 +123,7 @@ def plot(result, tables):
 
 def main():
     args = arguments(__doc__)
-    rows, sizes, more_rows, repeats = ROWS, SIZES, MORE_ROWS, 10
+    rows, sizes, more_rows, repeats = ROWS, SIZES, MORE_ROWS, 6
     if args.quick:
         rows, sizes, more_rows, repeats = (5000, 20_000), (500, 2000), (10_000,), 2
     result = Result("lucic2015_tradeoffs", COMMAND, args, repeats=repeats, paper="lucic2015, Figure 2")

@@ -72,6 +72,14 @@ def test_seeds_of_a_sample_do_not_miss_what_is_rare():
         assert (cells.centers == 1e5).all(axis=1).any()
 
 
+def test_seeds_of_a_sample_are_drawn_by_weight():
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    w = np.ones(500)
+    w[123] = 1e6
+    for seed in range(10):
+        assert_array_equal(Cells.around_seeds(X, w, 1, np.random.default_rng(seed)).centers[0], X[123])
+
+
 def test_few_different_rows_make_few_cells():
     X = np.repeat([[0.0, 1], [2, 3]], 40, axis=0)
     cells = Cells.around_seeds(X, np.ones(80), 10, np.random.default_rng(0))
@@ -87,13 +95,6 @@ def test_one_cell(rows):
     assert_allclose(cells.gaps, squares(X, cells.centers)[:, 0])
     assert_array_equal(Cells.undivided(X, w).labels, 0)
     assert Cells.around_mean(X.astype(np.float32), w).centers.dtype == np.float32
-
-
-@pytest.mark.parametrize("count", [3, 200, 400])
-def test_rows_of_a_cell_are_together_and_in_their_order(count):
-    labels = np.random.default_rng(0).integers(count, size=1000).astype(np.int32)
-    cells = Cells(np.zeros((1000, 1)), np.ones(1000), np.zeros((count, 1)), labels, np.zeros(1000))
-    assert_array_equal(cells.in_order(), np.lexsort([np.arange(1000), labels]))
 
 
 def test_rows_of_cells_left_out_go_to_the_nearest_that_remain(rows):
@@ -217,6 +218,14 @@ def test_every_item_is_drawn_with_its_probability():
     assert (np.abs(drawn - 8000 * chances) <= error + 1e-6).all()
     assert drawn[6] == 8000
     assert drawn[2] == drawn[9] == 0
+
+
+def test_a_start_at_zero_draws_no_item_without_mass():
+    class Zero:
+        def random(self):
+            return 0.0
+
+    assert_array_equal(systematic(np.array([0.0, 1, 1, 0, 1]), 3, Zero())[0], [1, 2, 4])
 
 
 def test_all_items_when_there_are_no_more():

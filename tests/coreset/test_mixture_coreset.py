@@ -39,7 +39,7 @@ def test_all_rows_leave_no_doubt(density):
     density.fit(X)
     value, bound = MixtureCoreset(100, 3).fit(X, sample_weight=w).cost(density)
     assert_allclose(value, -w @ density.score_samples(X))
-    assert bound == 0
+    assert bound < 1e-14 * value  # rounding
 
 
 def test_likelihoods_are_unbiased_without_calibration():
@@ -70,28 +70,29 @@ def test_nine_in_ten_likelihoods_are_within_the_bound(streaming, calibrate):
     assert np.mean(bounds) < 30 * np.sqrt(np.mean(np.square(errors)))
 
 
-def test_weight_and_mean_of_all_rows_are_kept():
+def test_calibration_keeps_weight_and_mean_of_all_rows():
     X, w = rows(), np.random.default_rng(0).uniform(0, 3, 4000)
-    points, weights = streamed(MixtureCoreset(60, 5, random_state=0), X, weight=w).as_sample()
+    points, weights = streamed(MixtureCoreset(60, 5, calibrate=True, random_state=0), X, weight=w).as_sample()
     assert_allclose(weights.sum(), w.sum(), rtol=1e-11)
     assert_allclose(np.average(points, axis=0, weights=weights), np.average(X, axis=0, weights=w), rtol=1e-9)
 
 
 def test_points_that_are_not_calibrated_are_rows():
     X = rows()
-    coreset = streamed(MixtureCoreset(60, 5, calibrate=False, random_state=0), X)
+    coreset = streamed(MixtureCoreset(60, 5, random_state=0), X)
     assert_array_equal(cdist(coreset.points_, X).min(axis=1), 0)
     assert abs(coreset.weights_.sum() / 4000 - 1) < 0.5
 
 
-def test_a_small_cluster_is_not_forgotten():
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_a_small_cluster_is_not_forgotten(calibrate):
     X = rows()
     X[2000:2008] += 100
     for seed in range(5):
-        points, weights = streamed(MixtureCoreset(100, 6, random_state=seed), X).as_sample()
+        points, weights = streamed(MixtureCoreset(100, 6, calibrate=calibrate, random_state=seed), X).as_sample()
         far = points.mean(axis=1) > 50
         assert far.sum() >= 2
-        assert_allclose(weights[far].sum(), 8, rtol=1e-6)
+        assert_allclose(weights[far].sum(), 8, rtol=1e-6 if calibrate else 0.5)
 
 
 def test_stopping_changes_nothing():

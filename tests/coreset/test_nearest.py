@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from modicum.kernels.distances import FEW_TILES, TILE_ENTRIES
-from modicum.nearest import nearest
+from modicum.nearest import by_label, nearest
 
 
 def some(count, width=3, dtype=np.float64, seed=0):
@@ -73,11 +73,10 @@ def test_a_center_far_from_all_rows():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_half_way_between_centers(dtype):
-    """Rows as near to one center as to another, but for a few units of the last place."""
-    centers = (some(40, 8) + 100).astype(dtype)
-    left, right = np.random.default_rng(1).integers(40, size=(2, 300))
-    X = ((centers[left].astype(np.float64) + centers[right]) / 2).astype(dtype)
-    assert_nearest(X * (1 + 4 * np.finfo(dtype).eps * some(300, 1, dtype, seed=2)), centers)
+    """Rows as near to one center as to another, but for units of the last place: products can't tell them apart."""
+    centers = some(40, 50, dtype)
+    left, right = np.triu_indices(40, 1)
+    assert_nearest((centers[left].astype(np.float64) + centers[right]).astype(dtype) / 2, centers)
 
 
 def test_centers_are_not_rounded_to_the_precision_of_rows():
@@ -102,3 +101,10 @@ def test_tiles_on_several_threads_are_put_together():
     one_by_one = [nearest(X[i : i + 1], centers) for i in range(0, len(X), 20)]
     assert_array_equal(labels[::20], np.concatenate([label for label, _ in one_by_one]))
     assert_array_equal(gaps[::20], np.concatenate([gap for _, gap in one_by_one]))
+
+
+@pytest.mark.parametrize("count", [1, 3, 200, 300, 70_000])
+def test_rows_of_a_label_are_together_and_in_their_order(count):
+    labels = np.random.default_rng(0).integers(count, size=1000).astype(np.int32)
+    labels[-1] = count - 1
+    assert_array_equal(by_label(labels, count), np.lexsort([np.arange(1000), labels]))

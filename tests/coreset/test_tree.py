@@ -147,9 +147,10 @@ def test_trees_are_united(left, right, types):
         assert_array_equal(now, then)
 
 
-def test_larger_buckets_are_made_to_fit():
-    (X, w), (Z, v) = rows(500), rows(500, 1)
-    one, other = grown(X, w, [50] * 10), grown(Z, v, [50] * 10, size=4 * SIZE)
+@pytest.mark.parametrize("left", [10, 500])
+def test_larger_buckets_are_made_to_fit(left):
+    (X, w), (Z, v) = rows(left), rows(100, 1)
+    one, other = grown(X, w, [10] * (left // 10)), grown(Z, v, [10] * 10, size=4 * SIZE)
     one.merge(other, REDUCER, np.random.default_rng(0))
     assert_within_bounds(one)
     assert_allclose(contents(one)[1].sum(), w.sum() + v.sum())

@@ -19,8 +19,8 @@ def square_gap(x, c):
 def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
     """The nearest center of each row and its squared distance.
 
-    `scores` are |c|^2 - 2 x.c, but for constants of rows and for rounding by up to the slack of row and center. Centers
-    that may be the nearest by their scores are compared exactly; a score that is no number tells nothing.
+    `scores` are |c|^2 / 2 - x.c, but for constants of rows and for rounding by up to the slack of row and center.
+    Centers that may be the nearest by their scores are compared exactly; a score that is no number tells nothing.
     """
     for i in range(X.shape[0]):
         most = np.inf  # that the score of the nearest center can be
@@ -41,4 +41,4 @@ def add_residuals(X, weight, labels, centers, sums):
     for i in range(X.shape[0]):
         cell = labels[i]
         for j in range(X.shape[1]):
-            sums[cell, j] += weight[i] * (X[i, j] - centers[cell, j])
+            sums[cell, j] += weight[i] * (np.float64(X[i, j]) - np.float64(centers[cell, j]))

@@ -30,6 +30,8 @@ def seed(X, weight, draws, known, centers, rows, gaps, labels):
             candidates[t] = draw(weight, gaps, costs, draws[count - known, t] * total)
             for j in range(count):
                 reach[t, j] = square_gap(X[candidates[t]], centers[j])
+            if count == 0:
+                break  # all rows cost the same: a draw is as good as another
             if trials > 1:
                 cost = cost_with(X, weight, X[candidates[t]], reach[t], gaps, labels)
                 if cost < least:

@@ -13,6 +13,7 @@ import numpy as np
 from modicum.coreset.cells import Cells
 from modicum.coreset.laws import lightweight, mixture, sensitivity, uniform
 from modicum.coreset.systematic import systematic
+from modicum.nearest import by_label
 from modicum.state import Part
 
 LAWS: dict[str, Callable[[Cells], np.ndarray]] = {
@@ -30,6 +31,7 @@ class Bucket(Part):
 
     `starts` are the first points of cells. `level` counts the reductions one upon another; `spread` says how many times
     the variance of the last one all of them have together, had they met rows alike: 0 for rows that are themselves.
+    `lost` is the scatter of cells that had too few points to show it.
     """
 
     points: np.ndarray
@@ -38,6 +40,7 @@ class Bucket(Part):
     calibrated: bool = False
     level: int = 0
     spread: float = 0.0
+    lost: float = 0.0
 
     def __len__(self) -> int:
         return len(self.points)
@@ -64,21 +67,24 @@ class Reducer:
         parts = [(bucket.spread, bucket.weights.sum() / total) for bucket in buckets]
         level = 1 + max(bucket.level for bucket in buckets)
         spread = 1 + sum(inner * share**2 for inner, share in parts)
-        return Bucket(*self._draw(X, weight, size, rng), self.calibrates, level, spread)
+        points, weights, starts, lost = self._draw(X, weight, size, rng)
+        lost += sum(bucket.lost for bucket in buckets)
+        return Bucket(points, weights, starts, self.calibrates, level, spread, lost)
 
     def _draw(
         self, X: np.ndarray, weight: np.ndarray, size: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points, their weights, and where cells start."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Points, their weights, where cells start, and the scatter that is lost."""
         cells = self._cells(X, weight, rng)
-        order = cells.in_order()
+        order = by_label(cells.labels, len(cells.centers))
         hit, chances = systematic((weight * LAWS[self.method](cells))[order], size, rng)
         rows = order[hit]
         drawn, starts, labels = np.unique(cells.labels[rows], return_index=True, return_inverse=True)
         points = Cells(X[rows], weight[rows] / chances, cells.centers[drawn], labels.astype(np.int32), cells.gaps[rows])
+        lost = 0.0
         if self.calibrates:
-            points = _calibrated(points, cells.only(drawn))
-        return points.X, points.weight, starts.astype(np.int32)
+            points, lost = _calibrated(points, cells.only(drawn))
+        return points.X, points.weight, starts.astype(np.int32), lost
 
     def _cells(self, X: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> Cells:
         if self.method == "uniform":
@@ -93,15 +99,16 @@ class Reducer:
         return self.calibrate and self.method in ("sensitivity", "mixture")
 
 
-def _calibrated(points: Cells, cells: Cells) -> Cells:
+def _calibrated(points: Cells, cells: Cells) -> tuple[Cells, float]:
     """Points with the weight, mean and scatter of the cells that they were drawn from.
 
-    The scatter of a cell from which a single point was drawn is lost.
+    A cell from which a single point was drawn can't have its scatter: the sum of those is returned, too.
     """
     labels = points.labels
     points = replace(points, weight=points.weight * (cells.weights / points.weights)[labels])
     stretch = np.ones(len(cells.centers))
-    np.divide(cells.scatters, points.scatters, out=stretch, where=points.scatters > LEAST_SCATTER * cells.scatters)
+    several = points.scatters > LEAST_SCATTER * cells.scatters
+    np.divide(cells.scatters, points.scatters, out=stretch, where=several)
     residuals = points.X - (points.centers + points.offsets)[labels]
     moved = (cells.centers + cells.offsets)[labels] + np.sqrt(stretch)[labels, None] * residuals
-    return replace(points, X=moved.astype(points.X.dtype))
+    return replace(points, X=moved.astype(points.X.dtype)), float(cells.scatters[~several].sum())

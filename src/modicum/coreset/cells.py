@@ -71,11 +71,6 @@ class Cells:
         of_means = self.weights * np.einsum("ij,ij->i", self.offsets, self.offsets)
         return np.maximum(self.costs - of_means, 0.0)
 
-    def in_order(self) -> np.ndarray:
-        """Rows, those of a cell together."""
-        narrow = np.min_scalar_type(len(self.centers))  # numpy sorts short integers by counting
-        return np.argsort(self.labels.astype(narrow), kind="stable")
-
     def only(self, cells: np.ndarray) -> "Cells":
         """The same rows in some of the cells."""
         return self if len(cells) == len(self.centers) else Cells.around(self.X, self.weight, self.centers[cells])

@@ -12,8 +12,7 @@ from modicum.exceptions import DataError, StateError
 
 ROOM = BUCKETS + 2  # bucketfuls of rows: full ones, one that is being filled, and the summary
 LARGEST_BUCKET = 4  # times the summary: larger buckets would add next to no accuracy to it
-
-LARGEST_VALUE = 1e150
+LARGEST_VALUE = 1e70  # beyond, squares of squared distances overflow
 
 
 class CoresetLearner(Learner):
@@ -65,10 +64,13 @@ class CoresetLearner(Learner):
             self._tree = MergeReduce(X, self._bucket_size(X.shape[1], X.dtype))
             self._seed = int(self._rng.integers(2**31))
         if X.dtype == np.float64 and max(X.max(), -X.min()) > LARGEST_VALUE:
-            raise DataError(f"{type(self).__name__}: a value is beyond {LARGEST_VALUE:g}; its square would overflow.")
+            raise DataError(f"{type(self).__name__}: a value is beyond {LARGEST_VALUE:g}; costs would overflow.")
         self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
 
     def _merge(self, other: Any) -> None:
+        largest = max(np.abs(part.points).max() for part in other._tree.parts())
+        if largest > np.finfo(self._dtype).max:
+            raise DataError(f"{type(self).__name__}.merge: {largest:g} is too large for the {self._dtype} rows here.")
         self._tree.merge(other._tree, self._reducer(), self._rng)
 
     def _bucket_size(self, n_features: int, dtype: np.dtype) -> int:
@@ -83,11 +85,15 @@ class CoresetLearner(Learner):
 
     def _restored(self) -> None:
         if self._is_fitted():
-            for part in self._tree.parts():
+            parts = self._tree.parts()
+            if len(self._tree.buckets) > BUCKETS or max(map(len, parts)) > self._tree.size:
+                raise StateError("the file holds a coreset that is larger than it may be.")
+            for part in parts:
                 shapes_fit = part.points.shape == (len(part.weights), self.n_features_in_)
                 types_fit = part.points.dtype == self._dtype and part.weights.dtype == np.float64
-                steps = np.diff(part.starts, prepend=-1, append=len(part.weights))
-                if not (shapes_fit and types_fit and (steps > 0).all() and (part.weights > 0).all()):
+                steps = np.diff(part.starts, append=len(part.weights))
+                numbers_fit = np.isfinite(part.points).all() and (part.weights > 0).all() and part.starts[0] == 0
+                if not (shapes_fit and types_fit and numbers_fit and (steps > 0).all()):
                     raise StateError("the file holds a coreset whose parts do not fit each other.")
 
     def _n_retained(self) -> int:

@@ -21,14 +21,15 @@ class CostEstimate(NamedTuple):
 
 
 def estimate_sum(
-    buckets: list[Bucket], values: list[np.ndarray], uncertain: list[np.ndarray], confidence: float
+    buckets: list[Bucket], values: list[np.ndarray], uncertain: list[np.ndarray], confidence: float, lost: float = 0.0
 ) -> CostEstimate:
     """The sum over all rows of a function that has these `values` at the points.
 
     `uncertain` are the values, or what remains of them when that is taken away of which the sum is known exactly.
+    `lost` is a part of the sum that the points do not show, and as uncertain as it is large.
     """
-    total = sum(float(bucket.weights @ value) for bucket, value in zip(buckets, values, strict=True))
-    deviation = float(np.sqrt(sum(map(_variance, buckets, uncertain))))
+    total = lost + sum(float(bucket.weights @ value) for bucket, value in zip(buckets, values, strict=True))
+    deviation = float(np.sqrt(sum(map(_variance, buckets, uncertain)) + lost**2))
     rounding = float(np.finfo(buckets[0].points.dtype).eps) * abs(total)
     return CostEstimate(total, NormalDist().inv_cdf((1 + confidence) / 2) * deviation + rounding)
 

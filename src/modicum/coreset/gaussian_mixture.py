@@ -17,7 +17,7 @@ from modicum._jit.gaussian_mixture import add_labelled, expect, expect_and_add
 from modicum.coreset.weighted_kmeans import weighted_kmeans
 from modicum.exceptions import DataError
 from modicum.kernels.distances import in_tiles
-from modicum.nearest import nearest
+from modicum.nearest import by_label, nearest
 from modicum.parallel import run_tiles
 from modicum.params import NULL, RANDOM_STATE, ROWS, Constraint, Int, Number, OneOf, check_params
 from modicum.rng import as_generator
@@ -249,7 +249,7 @@ class WeightedGaussianMixture(DensityMixin, BaseEstimator):
         X = self._check_rows(X, reset=False)
         known = self._components()
         k, near = len(known.means), _nearest_means(X, known.means)
-        order, density = _in_order(near, k), np.empty(len(X))
+        order, density = by_label(near, k), np.empty(len(X))
         shares = np.zeros((len(X) if with_shares else 0, k))
 
         def work(part: slice) -> None:
@@ -334,7 +334,7 @@ class _EM:
 
     def _step(self, now: _Components, near: np.ndarray) -> tuple[float, _Components]:
         """The mean log-likelihood now, and the components after a step; `near` is the component nearest to each row."""
-        order = _in_order(near, len(now.means))
+        order = by_label(near, len(now.means))
         density = np.empty(len(self.X))
 
         def add(part: slice, *moments: np.ndarray) -> None:
@@ -346,7 +346,7 @@ class _EM:
 
     def _labelled(self, labels: np.ndarray, means: np.ndarray) -> list[np.ndarray]:
         """Moments about the means of the rows that bear their labels."""
-        order = _in_order(labels, len(means))
+        order = by_label(labels, len(means))
 
         def add(part: slice, *moments: np.ndarray) -> None:
             add_labelled(self.X, self.weight, order[part], labels, means, *moments)
@@ -388,11 +388,6 @@ class _EM:
 
 def _nearest_means(X: np.ndarray, means: np.ndarray) -> np.ndarray:
     return nearest(X, means.astype(X.dtype))[0]
-
-
-def _in_order(labels: np.ndarray, count: int) -> np.ndarray:
-    """Rows, those of a label together."""
-    return np.argsort(labels.astype(np.min_scalar_type(count)), kind="stable")  # short integers are sorted by counting
 
 
 def _inside(values: np.ndarray, covariance_type: str, width: int) -> np.ndarray:

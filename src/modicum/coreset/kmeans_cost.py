@@ -29,4 +29,5 @@ class KMeansCost(CoresetLearner):
             raise DataError(f"{type(self).__name__}.cost: {given}.")
         gaps = [nearest(part.points, centers)[1] for part in parts]
         uncertain = [uncertain_gaps(part, centers, gap) for part, gap in zip(parts, gaps, strict=True)]
-        return estimate_sum(parts, gaps, uncertain, confidence)
+        lost = sum(part.lost for part in parts)
+        return estimate_sum(parts, gaps, uncertain, confidence, lost)

@@ -1,5 +1,7 @@
 """A coreset with a model of its points, which is fitted when it is asked for."""
 
+from typing import Any, Self
+
 import numpy as np
 
 from modicum.coreset.coreset import CoresetLearner
@@ -14,6 +16,7 @@ class SolvedCoreset(CoresetLearner):
 
     warm_start: bool
     _last: dict[str, np.ndarray]
+    _last_seen: int  # rows that it was fitted to
 
     def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """The model as arrays by name; `last` is the one to begin with, if any."""
@@ -25,10 +28,19 @@ class SolvedCoreset(CoresetLearner):
 
     def _solution(self) -> dict[str, np.ndarray]:
         last = getattr(self, "_last", None) if self.warm_start else None
+        if last is not None and self._last_seen == self.n_seen_:
+            return last
         found = self._solve(last, np.random.default_rng([self._seed, self.n_seen_, 1]))
         if self.warm_start:
-            self._last = found
+            self._last, self._last_seen = found, self.n_seen_
         return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; the model is fitted anew when it is next asked for."""
+        super().set_params(**params)
+        if hasattr(self, "_last"):
+            self._last_seen = 0  # it is only where the next one begins
+        return self
 
     def _fixed_bytes(self, n_features: int, dtype: np.dtype) -> int:
         return super()._fixed_bytes(n_features, dtype) + self._solution_bytes(n_features, dtype)

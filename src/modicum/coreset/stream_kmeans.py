@@ -9,6 +9,7 @@ from modicum.coreset.bucket import Reducer
 from modicum.coreset.kmeans_cost import KMeansCost
 from modicum.coreset.solved import SolvedCoreset
 from modicum.coreset.weighted_kmeans import weighted_kmeans
+from modicum.exceptions import StateError
 from modicum.nearest import nearest
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
@@ -116,6 +117,13 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
         if self.size is not None:
             return self.size, self.size
         return self.n_clusters, max(LEAST_POINTS, POINTS_PER_CLUSTER * self.n_clusters)
+
+    def _restored(self) -> None:
+        super()._restored()
+        if hasattr(self, "_last"):
+            centers = self._last["centers"]
+            if centers.shape[1:] != (self.n_features_in_,) or not np.isfinite(centers).all():
+                raise StateError("the file holds centers that are none.")
 
     def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
         return self.n_clusters * n_features * dtype.itemsize

@@ -15,10 +15,15 @@ def weighted_kmeans(
     start: np.ndarray | None,
 ) -> np.ndarray:
     """The centers found from `start`, or the best from `n_init` seedings; fewer if there are fewer different points."""
+    shift = np.average(points, axis=0, weights=weights)
+    scale = np.abs(points - shift).max() or 1.0  # squares then neither overflow nor vanish
+    moved = ((points - shift) / scale).astype(points.dtype)
+    weights = weights / weights.mean()  # scikit-learn holds them in the precision of the points
     if start is not None and len(start) == n_clusters:
-        starts = [start]
+        starts = [((start - shift) / scale).astype(points.dtype)]
     else:
         trials = 2 * default_trials(n_clusters)  # better centers than more seedings would give, in less time
-        starts = [points[seed_rows(points, weights, n_clusters, trials, rng)] for _ in range(n_init)]
-    fits = [KMeans(len(init), init=init, n_init=1).fit(points, sample_weight=weights) for init in starts]
-    return min(fits, key=lambda fit: fit.inertia_).cluster_centers_
+        starts = [moved[seed_rows(moved, weights, n_clusters, trials, rng)] for _ in range(n_init)]
+    fits = [KMeans(len(init), init=init, n_init=1).fit(moved, sample_weight=weights) for init in starts]
+    best = min(fits, key=lambda fit: fit.inertia_).cluster_centers_
+    return (best * scale + shift).astype(points.dtype)
