@@ -4,10 +4,10 @@
 
 Two sets of rows in float32, k = 50, full covariances: 500,000 x 16 from 50 Gaussians with random covariances and uneven
 shares; and the numeric columns of KDD Cup 99 (444,021 x 33: logarithms of one plus the values, divided by the largest;
-standardized, a few rows hundreds of deviations away would decide the mean log-likelihood). Each run has a process of its
-own and one thread; three rounds of other seeds, scikit-learn on all rows once; median seconds, mean log-likelihood per
-row on 50,000 rows held out. All use EM from k-means, with scikit-learn's rules for when to stop. Timed: from rows in
-memory to a fitted mixture. Not timed: imports, the data, one run on 2,000 rows that compiles what is compiled.
+standardized, a few rows hundreds of deviations away would decide the mean log-likelihood). Each run has a process of
+its own and one thread; three rounds of other seeds, scikit-learn on all rows once; median seconds, mean log-likelihood
+per row on 50,000 rows held out. All use EM from k-means, with scikit-learn's rules for when to stop. Timed: from rows
+in memory to a fitted mixture. Not timed: imports, the data, one run on 2,000 rows that compiles what is compiled.
 """
 
 import json
