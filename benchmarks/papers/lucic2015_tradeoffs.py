@@ -113,7 +113,7 @@ def plot(result, tables):
                 axes.plot([*map(place, some)], [row[key] for row in some], style, ms=4, color=color, label=label)
             axes.set(xscale="log", yscale="log", ylabel="seconds")
             axes.set_xticks([*map(place, rows)], [f"{place(row):,.0f}" for row in rows])
-            axes.tick_params(axis="x", which="minor", bottom=False)
+            axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
             axes.legend(fontsize=8)
         column[0].set(title=f"{name}: risk {level} times the best", xlabel="rows")
         column[1].set(title=f"{name}: all rows", xlabel="risk above the best, %")
