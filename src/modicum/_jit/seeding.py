@@ -25,17 +25,13 @@ def seed(X, weight, draws, known, centers, rows, gaps, labels):
         total = costs.sum()
         if total == 0.0:
             return count
-        best, least = 0, np.inf
         for t in range(trials):
             candidates[t] = draw(weight, gaps, costs, draws[count - known, t] * total)
             for j in range(count):
                 reach[t, j] = square_gap(X[candidates[t]], centers[j])
-            if count == 0:
-                break  # all rows cost the same: a draw is as good as another
-            if trials > 1:
-                cost = cost_with(X, weight, X[candidates[t]], reach[t], gaps, labels)
-                if cost < least:
-                    best, least = t, cost
+        best = 0  # without centers all rows cost the same: a draw is as good as another
+        if trials > 1 and count > 0:
+            best = most_saving(X, weight, X[candidates], reach, gaps, labels)
         rows[count - known] = candidates[best]
         centers[count] = X[candidates[best]]
         if count == 0:
@@ -66,15 +62,16 @@ def draw(weight, gaps, costs, target):
 
 
 @compiled
-def cost_with(X, weight, center, reach, gaps, labels):
-    """The cost of all rows with one more center."""
-    total = 0.0
+def most_saving(X, weight, candidates, reach, gaps, labels):
+    """The candidate that saves most of the cost of all rows as one more center."""
+    savings = np.zeros(candidates.shape[0])
     for i in range(X.shape[0]):
-        gap = gaps[i]
-        if reach[labels[i]] < 4.0 * gap:
-            gap = min(gap, square_gap(X[i], center))
-        total += weight[i] * gap
-    return total
+        for t in range(candidates.shape[0]):
+            if reach[t, labels[i]] < 4.0 * gaps[i]:
+                gap = square_gap(X[i], candidates[t])
+                if gap < gaps[i]:
+                    savings[t] += weight[i] * (gaps[i] - gap)
+    return np.argmax(savings)
 
 
 @compiled
