@@ -180,12 +180,12 @@ def test_it_stops_at_the_first_risk_that_is_low_enough(blobs):
 def test_rows_that_judge_grow_by_chernoff_bound(blobs, monkeypatch):
     X = blobs + 100.0  # only the spread around the mean counts
     radius = ((X - X.mean(axis=0)) ** 2).sum(axis=1).max()
-    tram = Tram(StreamKMeans(K), 40.0, start=(20, 10), validation=0.5, delta=0.3).fit(X)
+    tram = Tram(StreamKMeans(K), 40.0, start=(20, 10), validation=0.5, delta=0.3, random_state=0).fit(X)
     each = 16 * 2 * radius * math.log(1 / 0.3) / (40.0 / 1.5)
     for number, made in enumerate(tram.path_, 1):
         assert made.validation_rows == pytest.approx(number * each, rel=0.05)  # the radius is that of fewer rows
     monkeypatch.setattr(tram_module, "MOST_VALIDATION", 30)
-    assert {made.validation_rows for made in Tram(StreamKMeans(K), 3.2).fit(X).path_} == {30}
+    assert {made.validation_rows for made in Tram(StreamKMeans(K), 3.2, random_state=0).fit(X).path_} == {30}
 
 
 def test_a_bad_solution_seldom_passes():
@@ -286,7 +286,9 @@ def test_a_seed_decides_everything_but_the_time(as_source, blobs):
 
 def test_each_round_is_told(blobs):
     seen = []
-    tram = Tram(StreamKMeans(K), 3.2, start=(20, 10)).fit(blobs, on_round=lambda tram: seen.append(len(tram.path_)))
+    tram = Tram(StreamKMeans(K), 3.2, start=(20, 10), random_state=0).fit(
+        blobs, on_round=lambda tram: seen.append(len(tram.path_))
+    )
     assert seen == list(range(1, len(tram.path_) + 1))
 
 
@@ -328,7 +330,7 @@ def test_sentences(blobs, monkeypatch):
     found = Tram(StreamKMeans(K), "1.2x", **settings).fit(blobs)
     assert found.summary().startswith("800 of 8,000 rows and ")
     assert found.summary().endswith(" reach 1.2 times the best risk in 4 s; all data would take about 40 s.")
-    assert "all data" not in Tram(StreamKMeans(K), 4.0, start=(6000, 100)).fit(blobs).summary()
+    assert "all data" not in Tram(StreamKMeans(K), 4.0, start=(6000, 100), random_state=0).fit(blobs).summary()
     none = Tram(StreamKMeans(K), 1.0, **settings).fit(blobs).summary()
     assert none.startswith("No solution with risk 1 was found in ")
     assert "the best has " in none
