@@ -114,3 +114,23 @@ def test_plan_covers_what_is_held():
     streamed(model, X)
     solution = sum(value.nbytes for value in (model.weights_, model.means_, model.covariances_)) * 2
     assert model.nbytes_ + solution + sum(part.nbytes for part in model.as_sample()) <= 256 * 1024
+
+
+def test_points_are_rows():
+    X, _ = rows(20_000)
+    points, _ = streamed(StreamGaussianMixture(3, size=200, random_state=0), X).as_sample()
+    assert len(points) == 200
+    assert set(map(tuple, points)) <= set(map(tuple, X))
+
+
+@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")  # one step tells where it began
+def test_a_warm_start_begins_with_all_of_the_last_model():
+    X, _ = rows(6_000)
+    model = StreamGaussianMixture(3, size=300, tol=1e-9, max_iter=1, warm_start=True, random_state=0)
+    last = model.partial_fit(X[:3_000]).as_mixture()
+    found = model.partial_fit(X[3_000:]).as_mixture()
+    start = {"weights_init": last.weights_, "means_init": last.means_, "precisions_init": last.precisions_}
+    points, weights = model.as_sample()
+    twin = WeightedGaussianMixture(3, tol=1e-9, max_iter=1, **start).fit(points, sample_weight=weights)
+    assert_allclose(found.means_, twin.means_)
+    assert_allclose(found.covariances_, twin.covariances_)

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from modicum import ExemplarClustering, OnlineKMeans, StreamKMeans, stream
 from modicum.coreset import rounds as rounds_module
 from modicum.coreset import tram as tram_module
+from modicum.coreset.rounds import Round
 from modicum.coreset.target import RiskTarget, as_target
 from modicum.coreset.tram import Tram
 from modicum.coreset.truncation import chosen, truncated
@@ -221,6 +222,14 @@ def test_data_are_exhausted_once_larger_summaries_gain_less_than_is_missing(blob
 def test_data_are_exhausted_once_all_rows_are_in_the_summary(blobs):
     tram = Tram(StreamKMeans(K), 1.0, start=(10**9, 10**5), random_state=0).fit(blobs)
     assert (tram.stopped_by_, len(tram.path_)) == ("data", 1)
+
+
+@pytest.mark.parametrize(("target", "hopeless"), [(7.0, True), (7.5, False)])
+def test_it_goes_on_while_two_rounds_gained_what_is_missing(target, hopeless):
+    tram = Tram(StreamKMeans(K), target)
+    tram.target_ = target
+    tram.path_ = [Round(100, 10, 1.0, 50, risk, 800) for risk in (9.0, 8.2, 8.1)]  # a gain of 0.9, of 0.1 in the last
+    assert tram._is_hopeless(100) == hopeless
 
 
 def test_no_round_is_begun_that_would_end_too_late(blobs, monkeypatch):

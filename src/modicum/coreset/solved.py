@@ -6,9 +6,11 @@ import numpy as np
 
 from modicum.coreset.coreset import CoresetLearner
 
+LEAST_POINTS = 1000  # of a summary whose size was not given
+
 
 class SolvedCoreset(CoresetLearner):
-    """Base of learners that fit a model to their coreset. A subclass writes `_solve` and `_solution_bytes`.
+    """Base of learners that fit a model to their coreset. A subclass writes `_solve`, `_parts` and `_solution_bytes`.
 
     The model is a function of the state, so that asking teaches nothing and a saved learner answers as it did. With
     `warm_start` the last model is part of the state.
@@ -21,6 +23,16 @@ class SolvedCoreset(CoresetLearner):
     def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """The model as arrays by name; `last` is the one to begin with, if any."""
         raise NotImplementedError(f"{type(self).__name__} must define _solve")
+
+    def _parts(self) -> tuple[int, int]:
+        """Clusters or components of the model, and points of the summary that each of them should have."""
+        raise NotImplementedError(f"{type(self).__name__} must define _parts")
+
+    def _sizes(self) -> tuple[int, int]:
+        if self.size is not None:
+            return super()._sizes()
+        parts, points = self._parts()
+        return parts, max(LEAST_POINTS, parts * points)
 
     def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
         """Bytes of the model."""

@@ -12,7 +12,6 @@ from modicum.coreset.solved import SolvedCoreset
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
 POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 numbers to be told by them
-LEAST_POINTS = 1000
 OF_EM = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
 LEARNED = ("weights_", "means_", "covariances_", "precisions_cholesky_")
 
@@ -171,10 +170,8 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
         # Points stay rows: moved ones would be off the values that columns of few values have, where densities are high
         return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, calibrate=False)
 
-    def _sizes(self) -> tuple[int, int]:
-        if self.size is not None:
-            return self.size, self.size
-        return self.n_components, max(LEAST_POINTS, POINTS_PER_COMPONENT * self.n_components)
+    def _parts(self) -> tuple[int, int]:
+        return self.n_components, POINTS_PER_COMPONENT
 
     def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
         of_covariance = n_features * (n_features if self.covariance_type == "full" else 1)

@@ -14,7 +14,6 @@ from modicum.nearest import nearest
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about a hundredth above that of all rows
-LEAST_POINTS = 1000
 
 
 class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
@@ -113,10 +112,8 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
     def _reducer(self) -> Reducer:
         return Reducer(self.method, self.n_clusters, calibrate=True)
 
-    def _sizes(self) -> tuple[int, int]:
-        if self.size is not None:
-            return self.size, self.size
-        return self.n_clusters, max(LEAST_POINTS, POINTS_PER_CLUSTER * self.n_clusters)
+    def _parts(self) -> tuple[int, int]:
+        return self.n_clusters, POINTS_PER_CLUSTER
 
     def _restored(self) -> None:
         super()._restored()
