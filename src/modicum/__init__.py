@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
     from modicum.coreset.stream_kmeans import StreamKMeans
     from modicum.coreset.tram import Tram
+    from modicum.mixture.dirichlet_process import DirichletProcessMixture
+    from modicum.mixture.memory_bounded import MemoryBoundedMixture
     from modicum.regress.krls import KRLS
     from modicum.regress.prototypes import PrototypeRegressor
     from modicum.regress.sparse_gp import SparseGPRegressor
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BlockGreedy": "select.block_greedy",
+    "DirichletProcessMixture": "mixture.dirichlet_process",
     "ExemplarClustering": "cluster.exemplars",
     "KMeansCoreset": "coreset.kmeans_coreset",
     "KRLS": "regress.krls",
     "Learner": "base",
+    "MemoryBoundedMixture": "mixture.memory_bounded",
     "MixtureCoreset": "coreset.mixture_coreset",
     "OnlineGreedy": "select.online_greedy",
     "OnlineKMeans": "cluster.online_kmeans",
@@ -64,6 +68,7 @@ LEARNERS = (
     "ExemplarClustering",
     "KMeansCoreset",
     "KRLS",
+    "MemoryBoundedMixture",
     "MixtureCoreset",
     "OnlineGreedy",
     "OnlineKMeans",
@@ -82,9 +87,11 @@ LEARNERS = (
 __all__ = [
     "KRLS",
     "BlockGreedy",
+    "DirichletProcessMixture",
     "ExemplarClustering",
     "KMeansCoreset",
     "Learner",
+    "MemoryBoundedMixture",
     "MixtureCoreset",
     "OnlineGreedy",
     "OnlineKMeans",

@@ -104,7 +104,7 @@ class Learner(BaseEstimator):
         before = self._copy_of_state() if not first and self._may_fail_midway() else None
         if first:
             self.n_seen_ = self._position = 0
-            self._rng = as_generator(getattr(self, "random_state", None))
+            self._rng = as_generator(getattr(self, "random_state", 0))  # none is asked for where nothing is random
         try:
             with single_threaded_blas() if self._uses_blas() else nullcontext():
                 self._learn(X, y, weight, ids)

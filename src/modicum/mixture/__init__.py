@@ -1,0 +1,1 @@
+"""Mixtures whose number of components is found with them."""

@@ -1,0 +1,73 @@
+"""What a mixture that is made of `Components` can be asked."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import DensityMixin
+
+from modicum.mixture.components import Components
+
+
+class MixtureAnswers(DensityMixin):
+    """Predictions of an estimator that writes `_mixture` and `_check_input`.
+
+    Predictions are those of the posterior: parameters are integrated out, and rows may be of components that have not
+    been seen yet.
+    """
+
+    _mixture: Callable[[], Components]
+    _check_input: Callable[[Any], np.ndarray]
+
+    @property
+    def n_components_(self) -> int:
+        """Components found."""
+        return len(self._mixture())
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """Mean weights of the components found; they sum to 1."""
+        means = self._mixture().sticks.means
+        return means / means.sum()
+
+    @property
+    def means_(self) -> np.ndarray:
+        """Posterior means of the centers of components, or of the frequencies in multinomial ones."""
+        known = self._mixture()
+        return known.family.means(known.counts, known.sums)
+
+    @property
+    def covariances_(self) -> np.ndarray:
+        """Inverses of expected precisions: matrices, or the diagonals of diagonal ones."""
+        known = self._mixture()
+        return known.family.covariances(known.counts, known.sums)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The component that each row most likely belongs to, of those found."""
+        return self._log_joint(X)[:, :-1].argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the components found, for each row."""
+        joint = self._log_joint(X)[:, :-1]
+        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Logarithm of the predictive density of each row."""
+        return logsumexp(self._log_joint(X), axis=1)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean logarithm of the predictive density of rows."""
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    def plug_in_score_samples(self, X: Any) -> np.ndarray:
+        """Logarithm of the density at the mean weights and parameters, for comparison with other mixtures."""
+        return self._mixture().log_plug_in(self._check_input(X))
+
+    def novelty(self, X: Any) -> np.ndarray:
+        """Probability that a row is of a component which has not been seen yet."""
+        joint = self._log_joint(X)
+        return np.exp(joint[:, -1] - logsumexp(joint, axis=1))
+
+    def _log_joint(self, X: Any) -> np.ndarray:
+        return self._mixture().log_joint(self._check_input(X))

@@ -1,0 +1,100 @@
+"""Which rows will stay together whatever comes (gomes2008, section 2.5.2, eq. 2.14-2.18)."""
+
+import heapq
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from modicum.mixture.components import Components
+from modicum.mixture.items import Items
+from modicum.mixture.splits import split_firmly
+
+STEPS = 10  # at most, of the refinement of a split
+SWEEPS = 5  # in which items move between groups
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Memory that a row and a clump take, in one unit."""
+
+    row: float
+    clump: float
+
+
+class Compression:
+    """Groups of items, split from the top down.
+
+    The split that would raise the free energy most, were there `growth` times as many rows like those seen (eq. 2.17),
+    comes next. Groups are split alone, so candidates are computed once; in the end items move to the groups that suit
+    them best. Few rows are cheaper as they are than as a clump: such a group is `loose`, and its rows need not stay
+    together. No split makes one: where rows are few, what a split seems to gain is mostly chance.
+    """
+
+    def __init__(self, items: Items, growth: float, concentration: float, cost: Cost):
+        self._items = items
+        self._growth = growth
+        self._concentration = concentration
+        self._cost = cost
+
+    def run(self, labels: np.ndarray, limit: float) -> list[np.ndarray]:
+        """The groups that `limit` leaves room for, beginning with those of equal labels."""
+        if self._items.n_clumps * self._cost.clump + len(self._items.rows) * self._cost.row <= limit:
+            return [np.array([at]) for at in range(len(self._items))]
+        groups = self._split_up(_groups(labels), limit)
+        firm = [group for group in groups if not self.is_loose(group)]
+        return [group for group in groups if self.is_loose(group)] + self._moved(firm)
+
+    def is_loose(self, group: np.ndarray) -> bool:
+        """Whether the items of a group are rows, and cheaper as such."""
+        return group[0] >= self._items.n_clumps and len(group) * self._cost.row <= self._cost.clump
+
+    def _split_up(self, groups: list[np.ndarray], limit: float) -> list[np.ndarray]:
+        spent = sum(len(group) * self._cost.row if self.is_loose(group) else self._cost.clump for group in groups)
+        numbers = itertools.count()
+        known = {next(numbers): group for group in groups}
+        heap = [candidate for number in known for candidate in self._candidate(number, known[number])]
+        heapq.heapify(heap)
+        while heap and spent + self._cost.clump <= limit:
+            _, number, parts = heapq.heappop(heap)
+            del known[number]
+            spent += self._cost.clump
+            for part in parts:
+                known[number := next(numbers)] = part
+                for candidate in self._candidate(number, part):
+                    heapq.heappush(heap, candidate)
+        return list(known.values())
+
+    def _candidate(self, number: int, group: np.ndarray) -> list[tuple[float, int, list[np.ndarray]]]:
+        """(minus the gain, number of the group, its parts), if the group can be split."""
+        if len(group) < 2 or self.is_loose(group):
+            return []
+        counts = self._growth * self._items.counts[group]
+        split = split_firmly(self._items.family, counts, self._items.averages(group), STEPS)
+        parts = [group[split.shares < 0.5], group[split.shares > 0.5]]
+        if any(len(part) == 0 or self.is_loose(part) for part in parts):
+            return []
+        of_weights = np.log(self._concentration) + gammaln(split.counts).sum() - gammaln(counts.sum())
+        return [(-(split.gain + of_weights), number, parts)]
+
+    def _moved(self, groups: list[np.ndarray]) -> list[np.ndarray]:
+        """Each item goes to the group that expects most of it (eq. 2.16), a few times over."""
+        for _ in range(SWEEPS if len(groups) > 1 else 0):
+            known, which = self._as_components(groups), np.sort(np.concatenate(groups))
+            slopes, offsets = known.scores
+            labels = (self._items.averages(which) @ slopes.T + offsets).argmax(axis=1)
+            groups = [which[group] for group in _groups(labels)]
+        return groups
+
+    def _as_components(self, groups: list[np.ndarray]) -> Components:
+        totals = [self._items.total(group) for group in groups]
+        counts = self._growth * np.array([count for count, _ in totals])
+        sums = self._growth * np.array([sums for _, sums in totals])
+        return Components(self._items.family, self._concentration, counts, sums, np.arange(len(groups)), len(groups))
+
+
+def _groups(labels: np.ndarray) -> list[np.ndarray]:
+    """Indices of equal labels, in ascending order."""
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)

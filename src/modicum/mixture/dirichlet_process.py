@@ -1,0 +1,123 @@
+"""Dirichlet-process mixture of rows in memory: variational inference (blei2006), search by splits (kurihara2007)."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from modicum.exceptions import DataError
+from modicum.families import FAMILY, Family, as_family
+from modicum.mixture.answers import MixtureAnswers
+from modicum.mixture.components import Components
+from modicum.mixture.items import Items
+from modicum.mixture.search import Search
+from modicum.params import NULL, POSITIVE, Constraint, Int, check_params
+
+STEPS = (8, 4, 2, 1)  # every so many-th row: most of the search is done on few
+LEAST_ROWS = 1000  # of a part
+
+
+class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
+    """Mixture whose number of components is found with them, from rows that are all in memory.
+
+    All rows begin as one component. Components are split along their principal direction, and merged, as long as the
+    free energy gains: a lower bound of the log-evidence, in which every component has to pay for its parameters.
+    Nothing is left to chance: the same rows give the same mixture.
+
+    For rows that come one after the other, or are too many, see `MemoryBoundedMixture`.
+
+    Cost: per step O(n K p) for p numbers that tell a component: d^2 / 2 for full, 2 d for diagonal Gaussians.
+
+    Parameters
+    ----------
+    family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
+        What components are: Gaussians with full or with diagonal covariances, or frequencies of counts. A
+        `modicum.families` object has a prior of your own.
+    concentration : float, default=1.0
+        Of the Dirichlet process: the larger, the more small components are expected.
+    max_components : int or None, default=None
+    tol : float, default=3e-3
+        Gain of free energy per row below which nothing is worth a step.
+
+    Attributes
+    ----------
+    n_components_ : int
+    weights_ : ndarray of shape (k,)
+        Components are sorted by size.
+    means_ : ndarray of shape (k, d)
+    covariances_ : ndarray of shape (k, d, d) or (k, d)
+    free_energy_ : float
+        Of all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import DirichletProcessMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([0.0, 10.0, 20.0], (300, 1)) + rng.normal(size=(300, 1))
+    >>> mixture = DirichletProcessMixture().fit(X)
+    >>> mixture.n_components_, np.sort(mixture.means_.ravel()).round()
+    (3, array([ 0., 10., 20.]))
+
+    References
+    ----------
+    blei2006; kurihara2007, section 4 without the tree.
+    """
+
+    _constraints: ClassVar[Mapping[str, list[Constraint]]] = {
+        "family": FAMILY,
+        "concentration": [POSITIVE],
+        "max_components": [Int(1), NULL],
+        "tol": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        family: str | Family = "gaussian",
+        *,
+        concentration: float = 1.0,
+        max_components: int | None = None,
+        tol: float = 3e-3,
+    ):
+        self.family = family
+        self.concentration = concentration
+        self.max_components = max_components
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the mixture; a row of weight 2 counts as the row given twice."""
+        check_params(self, self.get_params(deep=False), self._constraints)
+        X = self._check_rows(X, reset=True)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise DataError(f"{type(self).__name__}: all rows have weight zero.")
+        X, weight = X[weight > 0], weight[weight > 0]
+        family = as_family(self.family).bound(X, weight)
+        start = Components.single(family, self.concentration, *Items.of_rows(family, X, weight).total())
+        for step in STEPS:
+            if step == 1 or len(X) >= step * LEAST_ROWS:
+                part = Items.of_rows(start.family, X[::step], weight[::step])
+                fit = Search(part, self.tol, self.max_components or len(X)).run(start.scaled_to(part.counts.sum()))
+                start = fit.components
+        self.free_energy_ = fit.free_energy
+        self._components = fit.components.sorted()
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then predict the same rows."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def _mixture(self) -> Components:
+        check_is_fitted(self)
+        return self._components
+
+    def _check_input(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self._check_rows(X, reset=False)
+
+    def _check_rows(self, X: Any, *, reset: bool) -> np.ndarray:
+        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
+        as_family(self.family).check(X, type(self).__name__)
+        return X

@@ -1,0 +1,113 @@
+"""What a mixture is built from (gomes2008, eq. 2.8-2.12): rows, and clumps of rows that stay together."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import entr
+
+from modicum.families import Family
+from modicum.mixture.components import Components
+from modicum.parallel import run_tiles
+
+TILE = 512  # items, at least: enough for matrix products at full speed
+TILES = 64  # at most, since each adds up sums of its own: so results do not depend on the number of threads
+KEPT_BYTES = 256 * 2**20  # statistics up to this size are made once
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the assignments of all items amount to, once each has been assigned anew."""
+
+    likelihood: float  # eq. 2.12
+    counts: np.ndarray
+    sums: np.ndarray
+    labels: np.ndarray  # component with the largest share of each item
+
+
+class Items:
+    """Clumps first, then rows. An item has a count and a mean statistic."""
+
+    def __init__(
+        self, family: Family, rows: np.ndarray, weights: np.ndarray, clump_counts: np.ndarray, clump_sums: np.ndarray
+    ):
+        self.family = family
+        self.rows = rows
+        self.n_clumps = len(clump_counts)
+        self.counts = np.concatenate([clump_counts, weights])
+        self._clump_means = clump_sums / clump_counts[:, None]
+        self._kept: np.ndarray | None = None
+        if len(self) * family.n_statistics * 8 <= KEPT_BYTES:
+            self._kept = self._made(slice(0, len(self)))
+
+    @classmethod
+    def of_rows(cls, family: Family, rows: np.ndarray, weights: np.ndarray) -> Self:
+        """Rows alone."""
+        return cls(family, rows, weights, np.empty(0), np.empty((0, family.n_statistics)))
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def averages(self, which: slice | np.ndarray) -> np.ndarray:
+        """Mean statistics of some items: of a slice, or of indices in ascending order."""
+        return self._made(which) if self._kept is None else self._kept[which]
+
+    def _made(self, which: slice | np.ndarray) -> np.ndarray:
+        if isinstance(which, slice):
+            which = np.arange(which.start, which.stop)
+        border = np.searchsorted(which, self.n_clumps)
+        of_rows = self.family.statistics(self.rows[which[border:] - self.n_clumps])
+        return np.concatenate([self._clump_means[which[:border]], of_rows]) if border else of_rows
+
+    def total(self, which: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """Count and sum of statistics of some items, or of all."""
+        which = np.arange(len(self)) if which is None else which
+        total = np.zeros(self.family.n_statistics)
+        for start in range(0, len(which), 8 * TILE):
+            part = which[start : start + 8 * TILE]
+            total += self.counts[part] @ self.averages(part)
+        return float(self.counts[which].sum()), total
+
+    def expect(self, components: Components) -> Expectation:
+        """Assign all items anew, by eq. 2.8, and add up what components get."""
+        tile = max(TILE, math.ceil(len(self) / TILES))
+        n_tiles = math.ceil(len(self) / tile)
+        likelihoods, counts = np.empty(n_tiles), np.empty((n_tiles, len(components)))
+        sums = np.empty((n_tiles, *components.sums.shape))
+        labels = np.empty(len(self), np.int32)
+
+        def work(part: slice) -> None:
+            at, averages = part.start // tile, self.averages(part)
+            logs, shares = _shares(averages, components)
+            likelihoods[at] = self.counts[part] @ logs
+            labels[part] = shares.argmax(axis=1)
+            shares *= self.counts[part, None]
+            counts[at] = shares.sum(axis=0)
+            np.matmul(shares.T, averages, out=sums[at])
+
+        run_tiles(work, len(self), tile)
+        return Expectation(float(likelihoods.sum()), counts.sum(axis=0), sums.sum(axis=0), labels)
+
+    def entropy_between(self, components: Components, pairs: np.ndarray) -> np.ndarray:
+        """For pairs of components: the entropy of how items are shared between the two, which a merge would cost."""
+        total = np.zeros(len(pairs))
+        for start in range(0, len(self), 8 * TILE):
+            part = slice(start, min(start + 8 * TILE, len(self)))
+            _, shares = _shares(self.averages(part), components)
+            one, two = shares[:, pairs[:, 0]], shares[:, pairs[:, 1]]
+            total += self.counts[part] @ (entr(one) + entr(two) - entr(one + two))
+        return total
+
+
+def _shares(averages: np.ndarray, components: Components) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihoods of items, and the shares of the components in them."""
+    slopes, offsets = components.scores
+    shares = averages @ slopes.T
+    shares += offsets
+    largest = shares.max(axis=1)
+    shares -= largest[:, None]
+    np.exp(shares, out=shares)
+    totals = shares.sum(axis=1)
+    shares /= totals[:, None]
+    return largest + np.log(totals), shares

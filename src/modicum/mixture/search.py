@@ -1,0 +1,162 @@
+"""Search for the components of a mixture: updates, splits and merges (kurihara2007; gomes2008, section 2.5.1).
+
+The free energy, a lower bound of the log-evidence, rises at every update. A split or a merge is kept only if it has
+risen by that as well.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.mixture.components import Components
+from modicum.mixture.items import Expectation, Items
+from modicum.mixture.splits import Split, split_softly
+from modicum.mixture.sticks import Sticks
+from modicum.nearest import by_label
+
+LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
+FAR = 100.0  # nats of evidence that a merge may lose, since weights gain less by it
+NEAREST = 5  # other components that a component may be merged with
+COARSE = 10  # times the tolerance: for updates between splits
+UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Components, and the assignments of all items to them."""
+
+    components: Components
+    expectation: Expectation
+
+    @property
+    def free_energy(self) -> float:
+        """Eq. 2.11."""
+        return self.expectation.likelihood - self.components.complexity
+
+
+class Search:
+    """Climbs to a maximum of the free energy on given items.
+
+    `tol` is the gain per row, in nats, below which nothing is worth a step.
+    """
+
+    def __init__(self, items: Items, tol: float, max_components: int):
+        self._items = items
+        self._least_gain = tol * float(items.counts.sum())
+        self._max_components = max_components
+        self._in_vain: dict[int, float] = {}  # counts, by number, of components that were not worth a split
+
+    def run(self, start: Components) -> Fit:
+        """The best that is found from `start` on by updates, splits and merges."""
+        while len(start) > self._max_components:
+            start = start.merged(self._best_pairs(start, -np.inf)[: len(start) - self._max_components])
+        fit, gain = self.climb(start, COARSE), np.inf
+        while gain > COARSE * self._least_gain:
+            while better := self._split(fit) or self._merge(fit):
+                fit = better
+            last, fit = fit, self.climb(fit.components)
+            gain = fit.free_energy - last.free_energy
+        return fit
+
+    def climb(self, start: Components, ease: float = 1.0) -> Fit:
+        """Updates (eq. 2.8) until they gain too little; `ease` times that is enough."""
+        fit = self._assign(start)
+        while True:
+            last, found = fit, fit.expectation
+            fit = self._assign(last.components.updated(found.counts, found.sums))
+            if fit.free_energy - last.free_energy < ease * self._least_gain:
+                return fit
+
+    def _assign(self, components: Components) -> Fit:
+        return Fit(components, self._items.expect(components))
+
+    # ---- splits ----------------------------------------------------------------------------------
+
+    def _split(self, fit: Fit) -> Fit | None:
+        """All splits that promise a gain, at once, as they hardly touch each other; else the best alone."""
+        splits = self._promising_splits(fit)
+        for few in (splits, dict(list(splits.items())[:1])):
+            if few:
+                better = self.climb(fit.components.split(few), COARSE)
+                if better.free_energy - fit.free_energy > self._least_gain:
+                    return better
+        return None
+
+    def _promising_splits(self, fit: Fit) -> dict[int, Split]:
+        """By component, those of the largest gain first."""
+        components, labels = fit.components, fit.expectation.labels
+        found: dict[int, tuple[float, Split]] = {}
+        order = by_label(labels, len(components))
+        members = np.split(order, np.cumsum(np.bincount(labels, minlength=len(components)))[:-1])
+        for k, which in enumerate(members):
+            number, count = int(components.ids[k]), components.counts[k]
+            if len(which) < 2 or abs(self._in_vain.get(number, 0.0) - count) < UNCHANGED * count:
+                continue
+            split = split_softly(
+                components.family,
+                self._items.counts[which],
+                self._items.averages(which),
+                components.concentration,
+                LOCAL_STEPS,
+            )
+            gain = split.gain + _gain_of_sticks(components, k, split.counts)
+            if gain > 0 and split.counts[1] > 0:
+                found[k] = gain, split
+            else:
+                self._in_vain[number] = count
+        best = sorted(found, key=lambda k: -found[k][0])[: max(0, self._max_components - len(components))]
+        return {k: found[k][1] for k in best}
+
+    # ---- merges ----------------------------------------------------------------------------------
+
+    def _merge(self, fit: Fit) -> Fit | None:
+        """All merges that promise a gain, best first and each component once."""
+        pairs = self._best_pairs(fit.components, 0.0)
+        if not pairs:
+            return None
+        better = self.climb(fit.components.merged(pairs), COARSE)
+        return better if better.free_energy - fit.free_energy > self._least_gain else None
+
+    def _best_pairs(self, components: Components, least_gain: float) -> list[tuple[int, int]]:
+        """Pairs that gain more than that by a merge, the best first: the larger component, the smaller one."""
+        if len(components) < 2:
+            return []
+        pairs = _near_pairs(components)
+        gains = self._gains(components, pairs, least_gain)
+        found: list[tuple[int, int]] = []
+        used: set[int] = set()
+        for at in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > least_gain)]:
+            pair = sorted(pairs[at].tolist(), key=lambda k: -components.counts[k])
+            if used.isdisjoint(pair):
+                used.update(pair)
+                found.append((pair[0], pair[1]))
+        return found
+
+    def _gains(self, components: Components, pairs: np.ndarray, least_gain: float) -> np.ndarray:
+        """What merges gain; where it must be less than the least gain, an upper bound of that."""
+        counts = components.counts[pairs].sum(axis=1)
+        gains = components.family.log_evidence(counts, components.sums[pairs].sum(axis=1))
+        gains -= components.evidence[pairs].sum(axis=1)
+        for at in np.flatnonzero(gains > least_gain - FAR):
+            gains[at] += _gain_of_sticks(components, pairs[at], counts[at])
+        left = gains > least_gain
+        if left.any():
+            gains[left] -= self._items.entropy_between(components, pairs[left])
+        return gains
+
+
+def _near_pairs(components: Components) -> np.ndarray:
+    """Each component and those that expect most of its rows."""
+    slopes, offsets = components.scores
+    scores = components.sums / components.counts[:, None] @ slopes.T + offsets
+    np.fill_diagonal(scores, -np.inf)
+    near = np.argsort(-scores, axis=1, kind="stable")[:, : min(NEAREST, len(components) - 1)]
+    pairs = np.stack([np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()], axis=1)
+    return np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def _gain_of_sticks(components: Components, gone: Any, come: Any) -> float:
+    """Of weights, when components with counts `come` take the place of others."""
+    counts = np.append(np.delete(components.counts, gone), come)
+    return Sticks(counts, components.concentration).log_evidence - components.sticks.log_evidence
