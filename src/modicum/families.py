@@ -21,6 +21,7 @@ from modicum.state import Part
 
 LOG_2PI = math.log(2 * math.pi)
 FLAT = 1e-12  # of the variance of all columns together: the least a column's variance counts in a default prior
+ROUNDING = 4 * np.finfo(np.float64).eps  # of sums of squares, per column
 FIRST_SHARE = 0.1  # of the variance of a column: what components are expected to have before any is known
 LEAST_SHARE = 1e-6  # what they are expected to have at least, however narrow those found are
 POWER_STEPS = 30  # towards a principal direction: enough to cut along it
@@ -96,10 +97,7 @@ class Family(Part):
         raise NotImplementedError
 
     def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
-        """Items, by counts and mean statistics, along principal directions of all their rows: one or two columns.
-
-        They are 0 at the mean.
-        """
+        """Items, by counts and mean statistics, along the principal direction of all their rows; 0 at the mean."""
         raise NotImplementedError
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -135,16 +133,37 @@ class Gaussian(Family):
         family, d = copy.copy(self), X.shape[1]
         center = np.average(X, axis=0, weights=weight)
         family.n_features = d
-        family.mean = center if self.mean is None else np.broadcast_to(np.asarray(self.mean, np.float64), (d,)).copy()
+        family.mean = center if self.mean is None else family._given("mean", self.mean)
         if self.covariance is None:
             variances = np.average((X - center) ** 2, axis=0, weights=weight)
+            variances[variances < (ROUNDING * center) ** 2] = 0.0
             variances = np.maximum(variances, FLAT * variances.sum()) if variances.any() else np.ones(d)
             family.covariance, family._least = FIRST_SHARE * variances, LEAST_SHARE * variances
+        if not self.mean_weight > 0:
+            raise ValueError(f"{type(self).__name__}: mean_weight must be positive; got {self.mean_weight}.")
         family._settle()
         return family
 
+    def _given(self, name: str, value: Any) -> np.ndarray:
+        """A number for all columns, or one for each."""
+        try:
+            values = np.broadcast_to(np.asarray(value, np.float64), (self.n_features,)).copy()
+        except ValueError:
+            raise ValueError(
+                f"{type(self).__name__}: {name} must have one number for each of {self.n_features} columns."
+            ) from None
+        if not np.isfinite(values).all():
+            raise ValueError(f"{type(self).__name__}: {name} must be finite; got {value!r}.")
+        return values
+
+    def _own_degrees(self, default: float, above: float) -> float:
+        degrees = default if self.degrees is None else float(self.degrees)
+        if not above < degrees < np.inf:
+            raise ValueError(f"{type(self).__name__}: degrees must be above {above:g} here; got {self.degrees}.")
+        return degrees
+
     def fitted(self, counts: np.ndarray, sums: np.ndarray) -> Self:
-        if self._least is None:
+        if self._least is None or counts.mean() <= self._degrees:  # few rows say little about what to expect
             return self
         family = copy.copy(self)
         family.covariance = np.maximum(1 / self._expected_precisions(counts, sums).mean(axis=0), self._least)
@@ -194,12 +213,13 @@ class FullGaussian(Gaussian):
 
     def _settle(self) -> None:
         d = self.n_features
-        self._degrees = d + 2.0 if self.degrees is None else self.degrees
-        covariance = np.asarray(self.covariance, np.float64)
-        if covariance.ndim < 2:
-            covariance = np.diag(np.broadcast_to(covariance, (d,)))
-        self.covariance = covariance
-        self._log_det = float(_log_dets(np.linalg.cholesky(self._scatter[None]))[0])
+        self._degrees = self._own_degrees(default=d + 2.0, above=d - 1.0)
+        if np.shape(self.covariance) != (d, d) or d == 1:
+            self.covariance = np.diag(self._given("covariance", np.ravel(self.covariance)))
+        try:
+            self._log_det = float(_log_dets(np.linalg.cholesky(self._scatter[None]))[0])
+        except np.linalg.LinAlgError:
+            raise ValueError(f"{type(self).__name__}: covariance must be positive definite.") from None
 
     @property
     def _scatter(self) -> np.ndarray:
@@ -273,7 +293,7 @@ class FullGaussian(Gaussian):
         d = self.n_features
         mean = np.average(averages, axis=0, weights=counts)
         scatter = self._unpacked(mean[None])[0] - np.outer(mean[:d], mean[:d])
-        return (averages[:, :d] - mean[:d]) @ np.linalg.eigh(scatter)[1][:, :-3:-1]
+        return (averages[:, :d] - mean[:d]) @ np.linalg.eigh(scatter)[1][:, -1]
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -288,8 +308,10 @@ class FullGaussian(Gaussian):
         """Means, about the prior's, and Cholesky factors of the scatter."""
         weights = self.mean_weight + counts
         means = sums[:, : self.n_features] / weights[:, None]
-        scatter = self._scatter + self._unpacked(sums)
-        scatter -= weights[:, None, None] * means[:, :, None] * means[:, None, :]
+        products = self._unpacked(sums)
+        scatter = self._scatter + products - weights[:, None, None] * means[:, :, None] * means[:, None, :]
+        across = np.arange(self.n_features)  # what cancels leaves rounding, which must not make a variance negative
+        scatter[:, across, across] += self.n_features * ROUNDING * products[:, across, across]
         return means, np.linalg.cholesky(scatter)
 
     def _unpacked(self, sums: np.ndarray) -> np.ndarray:
@@ -342,8 +364,10 @@ class DiagonalGaussian(Gaussian):
         return 2 * n_features
 
     def _settle(self) -> None:
-        self._degrees = 3.0 if self.degrees is None else self.degrees
-        self.covariance = np.broadcast_to(np.asarray(self.covariance, np.float64), (self.n_features,)).copy()
+        self._degrees = self._own_degrees(default=3.0, above=0.0)
+        self.covariance = self._given("covariance", self.covariance)
+        if not (self.covariance > 0).all():
+            raise ValueError(f"{type(self).__name__}: covariance must be positive.")
         self._log_det = float(np.log(self._scatter).sum())
 
     @property
@@ -406,7 +430,7 @@ class DiagonalGaussian(Gaussian):
         steps = averages[:, :d] - mean[:d]
         between = (steps * (counts / counts.sum())[:, None]).T @ steps
         np.fill_diagonal(between, mean[d:] - mean[:d] ** 2)  # what is within items is known of single columns
-        return steps @ np.linalg.eigh(between)[1][:, :-3:-1]
+        return steps @ np.linalg.eigh(between)[1][:, -1]
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -454,6 +478,8 @@ class Multinomial(Family):
         family = copy.copy(self)
         family.n_features = X.shape[1]
         family.pseudocounts = np.broadcast_to(np.asarray(self.pseudocounts, np.float64), X.shape[1:]).copy()
+        if not (np.isfinite(family.pseudocounts) & (family.pseudocounts > 0)).all():
+            raise ValueError(f"Multinomial: pseudocounts must be positive; got {self.pseudocounts!r}.")
         return family
 
     def check(self, X: np.ndarray, owner: str) -> None:
@@ -502,13 +528,13 @@ class Multinomial(Family):
         shares = averages / np.maximum(lengths, 1e-300)
         weights = counts * lengths[:, 0]
         if not weights.any():
-            return np.zeros((len(counts), 1))
+            return np.zeros(len(counts))
         steps = shares - np.average(shares, axis=0, weights=weights)
         direction = steps[np.argmax(weights * np.einsum("ij,ij->i", steps, steps))]
         for _ in range(POWER_STEPS):
             direction = (weights * (steps @ direction)) @ steps
             direction /= max(np.linalg.norm(direction), 1e-300)
-        return (steps @ direction)[:, None]
+        return steps @ direction
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums

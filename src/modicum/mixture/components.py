@@ -1,5 +1,6 @@
 """Components of a Dirichlet-process mixture (gomes2008, eq. 2.8-2.13): a posterior, and what it expects of rows."""
 
+import re
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,28 +13,32 @@ from modicum.mixture.splits import Split
 from modicum.mixture.sticks import Sticks
 from modicum.state import Part, held_bytes
 
+FIELDS = ("family", "concentration", "counts", "sums", "names", "n_born")
+
 
 class Components(Part):
-    """Counts and sums of statistics of each component, and a number by which it is known as long as it lives."""
+    """Counts and sums of statistics of each component, and a name by which it is known as long as it lives."""
 
     def __init__(
-        self, family: Family, concentration: float, counts: np.ndarray, sums: np.ndarray, ids: np.ndarray, n_born: int
+        self, family: Family, concentration: float, counts: np.ndarray, sums: np.ndarray, names: list[str], n_born: int
     ):
         self.family = family
         self.concentration = concentration
         self.counts = counts
         self.sums = sums
-        self.ids = ids
-        self.n_born = n_born
+        self.names = names
+        self.n_born = n_born  # components that have been named after their number so far
 
     @classmethod
-    def single(cls, family: Family, concentration: float, count: float, sums: np.ndarray) -> Self:
-        """One component."""
-        return cls(family, concentration, np.array([count]), sums[None], np.zeros(1, np.int64), 1)
+    def new(cls, family: Family, concentration: float, counts: np.ndarray, sums: np.ndarray) -> Self:
+        """The first components."""
+        return cls(family, concentration, counts, sums, _numbered(0, len(counts)), len(counts))
 
     def _fields(self) -> dict[str, Any]:
-        names = ("family", "concentration", "counts", "sums", "ids", "n_born")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in FIELDS}
+
+    def _with(self, **changes: Any) -> Self:
+        return type(self)(**(self._fields() | changes))
 
     @property
     def nbytes(self) -> int:
@@ -70,57 +75,58 @@ class Components(Part):
 
     def updated(self, counts: np.ndarray, sums: np.ndarray) -> Self:
         """The same components of other rows; the prior follows, as far as it was left open."""
-        family = self.family.fitted(counts, sums)
-        return type(self)(family, self.concentration, counts, sums, self.ids, self.n_born)
+        return self._with(counts=counts, sums=sums, family=self.family.fitted(counts, sums))
 
     def scaled_to(self, count: float) -> Self:
         """As if of so many rows."""
         scale = count / self.counts.sum()
-        return type(self)(
-            self.family, self.concentration, scale * self.counts, scale * self.sums, self.ids, self.n_born
-        )
+        return self._with(counts=scale * self.counts, sums=scale * self.sums)
 
     def split(self, splits: dict[int, Split]) -> Self:
-        """Each component named in `splits` becomes two; the larger one keeps the number."""
-        at = list(splits)
+        """Each component named in `splits` becomes two; the larger one keeps the name."""
         counts, sums = self.counts.copy(), self.sums.copy()
-        counts[at] = [split.counts[0] for split in splits.values()]
-        sums[at] = [split.sums[0] for split in splits.values()]
-        return type(self)(
-            self.family,
-            self.concentration,
-            np.append(counts, [split.counts[1] for split in splits.values()]),
-            np.concatenate([sums, [split.sums[1] for split in splits.values()]]),
-            np.append(self.ids, self.n_born + np.arange(len(at))),
-            self.n_born + len(at),
+        for k, split in splits.items():
+            counts[k], sums[k] = split.counts[0], split.sums[0]
+        return self._with(
+            counts=np.append(counts, [split.counts[1] for split in splits.values()]),
+            sums=np.concatenate([sums, [split.sums[1] for split in splits.values()]]),
+            names=self.names + _numbered(self.n_born, len(splits)),
+            n_born=self.n_born + len(splits),
         )
 
     def merged(self, pairs: list[tuple[int, int]]) -> Self:
-        """The second of each pair becomes part of the first."""
-        stay, gone = (list(side) for side in zip(*pairs, strict=True))
-        counts, sums = self.counts.copy(), self.sums.copy()
-        counts[stay] += counts[gone]
-        sums[stay] += sums[gone]
+        """The second of each pair becomes part of the first. A name that was given outlives one that was not."""
+        counts, sums, names = self.counts.copy(), self.sums.copy(), self.names.copy()
+        for stay, gone in pairs:
+            counts[stay] += counts[gone]
+            sums[stay] += sums[gone]
+            if is_number(names[stay]):
+                names[stay] = names[gone]
+        return self._with(counts=counts, sums=sums, names=names).without([gone for _, gone in pairs])
+
+    def without(self, gone: Any) -> Self:
+        """The other components."""
         left = np.delete(np.arange(len(self)), gone)
-        return type(self)(self.family, self.concentration, counts[left], sums[left], self.ids[left], self.n_born)
+        return self._with(counts=self.counts[left], sums=self.sums[left], names=[self.names[k] for k in left])
 
     def joined(self, other: Self) -> Self:
-        """With the components of another mixture, numbered after these."""
+        """With the components of another mixture, which keep the names that were given if they are not taken here."""
+        names = _numbered(self.n_born, len(other))
+        for k, name in enumerate(other.names):
+            if not is_number(name) and name not in self.names:
+                names[k] = name
         moved = self.family.from_origin_of(other.family, other.counts, other.sums)
-        return type(self)(
-            self.family,
-            self.concentration,
-            np.append(self.counts, other.counts),
-            np.concatenate([self.sums, moved]),
-            np.append(self.ids, self.n_born + other.ids),
-            self.n_born + other.n_born,
+        return self._with(
+            counts=np.append(self.counts, other.counts),
+            sums=np.concatenate([self.sums, moved]),
+            names=self.names + names,
+            n_born=self.n_born + len(other),
         )
 
     def sorted(self) -> Self:
         """The largest first, numbered anew."""
         order = np.argsort(-self.counts, kind="stable")
-        counts, sums = self.counts[order], self.sums[order]
-        return type(self)(self.family, self.concentration, counts, sums, np.arange(len(order)), len(order))
+        return self._with(counts=self.counts[order], sums=self.sums[order], names=_numbered(0, len(order)))
 
     # ---- asking ----------------------------------------------------------------------------------
 
@@ -147,3 +153,12 @@ class Components(Part):
 
         in_tiles(work, len(X), len(weights))
         return out
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is one that nobody gave."""
+    return re.fullmatch(r"c[0-9]+", name) is not None
+
+
+def _numbered(first: int, count: int) -> list[str]:
+    return [f"c{number}" for number in range(first, first + count)]

@@ -29,7 +29,7 @@ class Compression:
     The split that would raise the free energy most, were there `growth` times as many rows like those seen (eq. 2.17),
     comes next. Groups are split alone, so candidates are computed once; in the end items move to the groups that suit
     them best. Few rows are cheaper as they are than as a clump: such a group is `loose`, and its rows need not stay
-    together. No split makes one: where rows are few, what a split seems to gain is mostly chance.
+    together. Splits that make one come last: where rows are few, what a split seems to gain is mostly chance.
     """
 
     def __init__(self, items: Items, growth: float, concentration: float, cost: Cost):
@@ -51,32 +51,38 @@ class Compression:
         return group[0] >= self._items.n_clumps and len(group) * self._cost.row <= self._cost.clump
 
     def _split_up(self, groups: list[np.ndarray], limit: float) -> list[np.ndarray]:
-        spent = sum(len(group) * self._cost.row if self.is_loose(group) else self._cost.clump for group in groups)
+        spent = sum(map(self._cost_of, groups))
         numbers = itertools.count()
         known = {next(numbers): group for group in groups}
         heap = [candidate for number in known for candidate in self._candidate(number, known[number])]
         heapq.heapify(heap)
-        while heap and spent + self._cost.clump <= limit:
-            _, number, parts = heapq.heappop(heap)
+        while heap:
+            *_, number, parts = heapq.heappop(heap)
+            price = sum(map(self._cost_of, parts)) - self._cost_of(known[number])
+            if spent + price > limit:
+                continue  # a loose one may cost less
             del known[number]
-            spent += self._cost.clump
+            spent += price
             for part in parts:
                 known[number := next(numbers)] = part
                 for candidate in self._candidate(number, part):
                     heapq.heappush(heap, candidate)
         return list(known.values())
 
-    def _candidate(self, number: int, group: np.ndarray) -> list[tuple[float, int, list[np.ndarray]]]:
-        """(minus the gain, number of the group, its parts), if the group can be split."""
+    def _cost_of(self, group: np.ndarray) -> float:
+        return len(group) * self._cost.row if self.is_loose(group) else self._cost.clump
+
+    def _candidate(self, number: int, group: np.ndarray) -> list[tuple[bool, float, int, list[np.ndarray]]]:
+        """(whether it makes a loose one, minus the gain, number of the group, its parts), if it can be split."""
         if len(group) < 2 or self.is_loose(group):
             return []
         counts = self._growth * self._items.counts[group]
         split = split_firmly(self._items.family, counts, self._items.averages(group), STEPS)
         parts = [group[split.shares < 0.5], group[split.shares > 0.5]]
-        if any(len(part) == 0 or self.is_loose(part) for part in parts):
+        if not all(map(len, parts)):
             return []
         of_weights = np.log(self._concentration) + gammaln(split.counts).sum() - gammaln(counts.sum())
-        return [(-(split.gain + of_weights), number, parts)]
+        return [(any(map(self.is_loose, parts)), -(split.gain + of_weights), number, parts)]
 
     def _moved(self, groups: list[np.ndarray]) -> list[np.ndarray]:
         """Each item goes to the group that expects most of it (eq. 2.16), a few times over."""
@@ -88,10 +94,8 @@ class Compression:
         return groups
 
     def _as_components(self, groups: list[np.ndarray]) -> Components:
-        totals = [self._items.total(group) for group in groups]
-        counts = self._growth * np.array([count for count, _ in totals])
-        sums = self._growth * np.array([sums for _, sums in totals])
-        return Components(self._items.family, self._concentration, counts, sums, np.arange(len(groups)), len(groups))
+        counts, sums = self._items.totals(groups)
+        return Components.new(self._items.family, self._concentration, self._growth * counts, self._growth * sums)
 
 
 def _groups(labels: np.ndarray) -> list[np.ndarray]:

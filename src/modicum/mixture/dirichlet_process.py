@@ -12,11 +12,10 @@ from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components
 from modicum.mixture.items import Items
-from modicum.mixture.search import Search
+from modicum.mixture.search import Fit, Search, first_components
 from modicum.params import NULL, POSITIVE, Constraint, Int, check_params
 
-STEPS = (8, 4, 2, 1)  # every so many-th row: most of the search is done on few
-LEAST_ROWS = 1000  # of a part
+LEAST_ROWS = 5000  # with which a search begins that goes on with twice as many, until it has all
 
 
 class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
@@ -95,15 +94,18 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
             raise DataError(f"{type(self).__name__}: all rows have weight zero.")
         X, weight = X[weight > 0], weight[weight > 0]
         family = as_family(self.family).bound(X, weight)
-        start = Components.single(family, self.concentration, *Items.of_rows(family, X, weight).total())
-        for step in STEPS:
-            if step == 1 or len(X) >= step * LEAST_ROWS:
-                part = Items.of_rows(start.family, X[::step], weight[::step])
-                fit = Search(part, self.tol, self.max_components or len(X)).run(start.scaled_to(part.counts.sum()))
-                start = fit.components
-        self.free_energy_ = fit.free_energy
-        self._components = fit.components.sorted()
+        step = 2 ** max(0, int(np.log2(len(X) / LEAST_ROWS)))
+        items = Items.of_rows(family, X[::step], weight[::step])
+        fit = self._search(items, first_components(items, self.concentration))
+        while step > 1:
+            step //= 2
+            fit = self._search(Items.of_rows(family, X[::step], weight[::step]), fit.components)
+        self._components, self.free_energy_ = fit.components.sorted(), fit.free_energy
         return self
+
+    def _search(self, items: Items, start: Components) -> Fit:
+        most = self.max_components or len(items)
+        return Search(items, self.tol, most).run(start.scaled_to(items.counts.sum()))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""

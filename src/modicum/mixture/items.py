@@ -60,14 +60,13 @@ class Items:
         of_rows = self.family.statistics(self.rows[which[border:] - self.n_clumps])
         return np.concatenate([self._clump_means[which[:border]], of_rows]) if border else of_rows
 
-    def total(self, which: np.ndarray | None = None) -> tuple[float, np.ndarray]:
-        """Count and sum of statistics of some items, or of all."""
-        which = np.arange(len(self)) if which is None else which
-        total = np.zeros(self.family.n_statistics)
-        for start in range(0, len(which), 8 * TILE):
-            part = which[start : start + 8 * TILE]
-            total += self.counts[part] @ self.averages(part)
-        return float(self.counts[which].sum()), total
+    def totals(self, groups: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Counts and sums of statistics of groups of items."""
+        counts = np.array([self.counts[group].sum() for group in groups])
+        sums = np.empty((len(groups), self.family.n_statistics))
+        for at, group in enumerate(groups):
+            sums[at] = self.counts[group] @ self.averages(group)
+        return counts, sums
 
     def expect(self, components: Components) -> Expectation:
         """Assign all items anew, by eq. 2.8, and add up what components get."""

@@ -40,14 +40,13 @@ class Memory(Part):
 
     def keep(self, items: Items, groups: list[np.ndarray], is_loose: Callable[[np.ndarray], bool]) -> None:
         """Groups of items become clumps; the rows of loose ones become single."""
-        clumps = [items.total(group) for group in groups if not is_loose(group)]
+        clumps = [group for group in groups if not is_loose(group)]
         loose = [group for group in groups if is_loose(group)]
         singlets = np.sort(np.concatenate(loose)) - items.n_clumps if loose else np.empty(0, np.intp)
         self.rows.keep(singlets)
         self.weights = self.weights[singlets]
         self.n_singlets = len(singlets)
-        self.clump_counts = np.array([count for count, _ in clumps])
-        self.clump_sums = np.array([sums for _, sums in clumps]).reshape(len(clumps), items.family.n_statistics)
+        self.clump_counts, self.clump_sums = items.totals(clumps)
 
     def join(self, other: "Memory", family: Family, other_family: Family) -> None:
         """Take over what another one keeps; its rows join the present epoch."""

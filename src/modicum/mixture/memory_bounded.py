@@ -13,11 +13,11 @@ from modicum.budget import Plan, as_budget
 from modicum.families import FAMILY, Family, as_family
 from modicum.history import History
 from modicum.mixture.answers import MixtureAnswers
-from modicum.mixture.components import Components
+from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import Compression
 from modicum.mixture.memory import Memory
 from modicum.mixture.room import Room, divide
-from modicum.mixture.search import Fit, Search
+from modicum.mixture.search import Fit, Search, first_components
 from modicum.parallel import single_threaded_blas
 from modicum.params import BUDGET, NULL, POSITIVE, Int
 
@@ -25,7 +25,7 @@ ROUND = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")
 ROUNDS = 128  # that the history tells of
 AHEAD = 2.0  # times the rows seen: the horizon if none is given
 OTHER_BYTES = 512  # numbers beside arrays
-MODEL = ("_memory", "_components", "_free_energy", "_is_current", "_names", "_rounds")
+MODEL = ("_memory", "_components", "_free_energy", "_is_current", "_rounds")
 
 
 class Rounds(History):
@@ -138,7 +138,6 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
             self._components: Components | None = None
             self._free_energy = 0.0
             self._is_current = False  # whether the components know all rows
-            self._names: dict[int, str] = {}
             self._rounds = Rounds(*ROUND, limit=ROUNDS)
         self._take(X, np.ones(len(X)) if weight is None else weight)
 
@@ -165,7 +164,6 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         started = time.perf_counter()
         fit = self._search(lambda search, start: search.run(start))
         self._components, self._free_energy, self._is_current = fit.components, fit.free_energy, True
-        self._names = {number: name for number, name in self._names.items() if number in fit.components.ids}
         kept, seconds = self._memory, time.perf_counter() - started
         sizes = len(kept.clump_counts), kept.n_singlets
         self._rounds.record(kept.n_taken, len(fit.components), fit.free_energy, *sizes, seconds)
@@ -175,7 +173,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
             rows, weights = self._memory.rows.values, self._memory.weights
             family = as_family(self.family).bound(rows, weights)
             items = self._memory.items(family)
-            start = Components.single(family, self.concentration, *items.total())
+            start = first_components(items, self.concentration)
         else:
             start = self._components
             items = self._memory.items(start.family)
@@ -191,14 +189,12 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         compression = Compression(items, max(1.0, horizon / total), self.concentration, room.cost)
         groups = compression.run(items.expect(self._components).labels, room.beside(len(self._components)))
         self._memory.keep(items, groups, compression.is_loose)
+        self._is_current = False
 
     def _merge(self, other: "MemoryBoundedMixture") -> None:
         if self._components is None or other._components is None:
             self._merge_rows(other)
             return
-        names = self._names.values()
-        born = self._components.n_born
-        self._names |= {born + number: name for number, name in other._names.items() if name not in names}
         self._memory.join(other._memory, self._components.family, other._components.family)
         self._components = self._components.joined(other._components)
         self._build()
@@ -255,7 +251,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     @property
     def component_names_(self) -> list[str]:
         """Names given by `name_component`; "c7" for the eighth component ever found, if it has none."""
-        return [self._names.get(int(number), f"c{number}") for number in self._mixture().ids]
+        return list(self._mixture().names)
 
     def name_component(self, k: int, name: str) -> Self:
         """Give component k a name. It keeps it for good: if the component is split, the larger part does."""
@@ -263,19 +259,22 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         if self._components is None:
             self._build()
         assert self._components is not None
-        if not 0 <= k < len(self._components):
-            raise ValueError(f"there are {len(self._components)} components, and {k} is none of them.")
-        number = int(self._components.ids[k])
-        if name in (other for at, other in enumerate(self.component_names_) if at != k):
+        names = self._components.names
+        if not (isinstance(k, int | np.integer) and 0 <= k < len(names)):
+            raise ValueError(f"there are components 0 to {len(names) - 1}; {k!r} is none of them.")
+        if not isinstance(name, str) or not name or is_number(name):
+            raise ValueError(f'a name is a word of your own, not one such as "c7"; got {name!r}.')
+        if name in names[:k] + names[k + 1 :]:
             raise ValueError(f"another component is named {name!r} already.")
-        self._names[number] = str(name)
+        names[k] = name
+        self._derived = {}
         return self
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """Component, its name, log-density and novelty of each row."""
         joint = self._log_joint(X)
         found, density = joint[:, :-1].argmax(axis=1), logsumexp(joint, axis=1)
-        names = np.array(self.component_names_)[found]
+        names = np.array(self._mixture().names)[found]
         return {
             "component": found,
             "name": names,

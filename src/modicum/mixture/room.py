@@ -1,8 +1,9 @@
 """How a budget is divided between the rows of an epoch, clumps and components (gomes2008, eq. 2.18)."""
 
+import math
 from dataclasses import dataclass
 
-from modicum.budget import Budget, format_bytes
+from modicum.budget import Budget
 from modicum.exceptions import BudgetError
 from modicum.mixture.compression import Cost
 
@@ -57,4 +58,6 @@ def _least(room: Room, epoch: int | None, fixed_bytes: int) -> str:
     """The smallest budget that leaves room for one component."""
     least = CLUMPS_PER_COMPONENT * room.cost.clump + room.per_component if room.per_component else room.cost.clump
     needed = 2 * (least + room.cost.row) if epoch is None else least + epoch * room.cost.row
-    return format_bytes(needed + fixed_bytes) if room.per_component else f"{-int(-needed // room.cost.row)} rows"
+    if room.per_component:
+        return f"{math.ceil((needed + fixed_bytes) / 1024)} KiB"
+    return f"{math.ceil(needed / room.cost.row)} rows"

@@ -4,6 +4,7 @@ The free energy, a lower bound of the log-evidence, rises at every update. A spl
 risen by that as well.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,18 @@ import numpy as np
 
 from modicum.mixture.components import Components
 from modicum.mixture.items import Expectation, Items
-from modicum.mixture.splits import Split, split_softly
+from modicum.mixture.splits import Split, split_firmly, split_softly
 from modicum.mixture.sticks import Sticks
 from modicum.nearest import by_label
 
+FIRST_GROUPS = 4  # to begin with: two parts may lose where three or four gain
 LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
-FAR = 100.0  # nats of evidence that a merge may lose, since weights gain less by it
-NEAREST = 5  # other components that a component may be merged with
-COARSE = 10  # times the tolerance: for updates between splits
+MOST_ITEMS = 8192  # that are looked at for one split
 UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
+NEAREST = 5  # other components that a component may be merged with
+FAR = 100.0  # nats of evidence that a merge may lose, since weights gain less by it
+COARSE = 10  # times the tolerance: for updates between splits
+EMPTY = 1e-3  # of the lightest item: components with less have nothing
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,21 @@ class Fit:
         return self.expectation.likelihood - self.components.complexity
 
 
+def first_components(items: Items, concentration: float) -> Components:
+    """A few groups of items, cut along principal directions: where a search may begin."""
+    groups = [_sample(np.arange(len(items)))]
+    while len(groups) < FIRST_GROUPS and len(groups[-1]) > 1:
+        group = groups.pop()
+        split = split_firmly(items.family, items.counts[group], items.averages(group), LOCAL_STEPS)
+        groups += [group[split.shares < 0.5], group[split.shares > 0.5]]
+        if not len(groups[-1]):
+            del groups[-1]  # equal items
+            break
+        groups.sort(key=lambda group: items.counts[group].sum() if len(group) > 1 else 0.0)
+    counts, sums = items.totals(groups)
+    return Components.new(items.family, concentration, counts, sums).scaled_to(items.counts.sum())
+
+
 class Search:
     """Climbs to a maximum of the free energy on given items.
 
@@ -45,14 +64,15 @@ class Search:
         self._items = items
         self._least_gain = tol * float(items.counts.sum())
         self._max_components = max_components
-        self._in_vain: dict[int, float] = {}  # counts, by number, of components that were not worth a split
+        self._in_vain: dict[str, float] = {}  # counts, by name, of components that were not worth a split
 
     def run(self, start: Components) -> Fit:
         """The best that is found from `start` on by updates, splits and merges."""
+        start = start.merged(self._best_pairs(start, 0.0))
         while len(start) > self._max_components:
             start = start.merged(self._best_pairs(start, -np.inf)[: len(start) - self._max_components])
         fit, gain = self.climb(start, COARSE), np.inf
-        while gain > COARSE * self._least_gain:
+        while gain > COARSE * self._least_gain:  # what has moved so far may look different now
             while better := self._split(fit) or self._merge(fit):
                 fit = better
             last, fit = fit, self.climb(fit.components)
@@ -60,13 +80,14 @@ class Search:
         return fit
 
     def climb(self, start: Components, ease: float = 1.0) -> Fit:
-        """Updates (eq. 2.8) until they gain too little; `ease` times that is enough."""
+        """Updates (eq. 2.8) until they gain too little, `ease` times as much if need be."""
         fit = self._assign(start)
         while True:
             last, found = fit, fit.expectation
             fit = self._assign(last.components.updated(found.counts, found.sums))
-            if fit.free_energy - last.free_energy < ease * self._least_gain:
-                return fit
+            if not fit.free_energy - last.free_energy >= ease * self._least_gain:  # nor if it is no number
+                empty = fit.components.counts < EMPTY * self._items.counts.min()
+                return self._assign(fit.components.without(empty)) if empty.any() else fit
 
     def _assign(self, components: Components) -> Fit:
         return Fit(components, self._items.expect(components))
@@ -87,26 +108,25 @@ class Search:
         """By component, those of the largest gain first."""
         components, labels = fit.components, fit.expectation.labels
         found: dict[int, tuple[float, Split]] = {}
-        order = by_label(labels, len(components))
-        members = np.split(order, np.cumsum(np.bincount(labels, minlength=len(components)))[:-1])
-        for k, which in enumerate(members):
-            number, count = int(components.ids[k]), components.counts[k]
-            if len(which) < 2 or abs(self._in_vain.get(number, 0.0) - count) < UNCHANGED * count:
+        borders = np.cumsum(np.bincount(labels, minlength=len(components)))[:-1]
+        for k, which in enumerate(np.split(by_label(labels, len(components)), borders)):
+            name, count = components.names[k], components.counts[k]
+            if len(which) < 2 or abs(self._in_vain.get(name, 0.0) - count) < UNCHANGED * count:
                 continue
-            split = split_softly(
-                components.family,
-                self._items.counts[which],
-                self._items.averages(which),
-                components.concentration,
-                LOCAL_STEPS,
-            )
+            split = self._halves(components, which)
             gain = split.gain + _gain_of_sticks(components, k, split.counts)
             if gain > 0 and split.counts[1] > 0:
                 found[k] = gain, split
             else:
-                self._in_vain[number] = count
+                self._in_vain[name] = count
         best = sorted(found, key=lambda k: -found[k][0])[: max(0, self._max_components - len(components))]
         return {k: found[k][1] for k in best}
+
+    def _halves(self, components: Components, which: np.ndarray) -> Split:
+        sample = _sample(which)
+        counts = self._items.counts[sample] * (len(which) / len(sample))
+        averages = self._items.averages(sample)
+        return split_softly(components.family, counts, averages, components.concentration, LOCAL_STEPS)
 
     # ---- merges ----------------------------------------------------------------------------------
 
@@ -147,7 +167,7 @@ class Search:
 
 
 def _near_pairs(components: Components) -> np.ndarray:
-    """Each component and those that expect most of its rows."""
+    """Each component with those that expect most of its rows."""
     slopes, offsets = components.scores
     scores = components.sums / components.counts[:, None] @ slopes.T + offsets
     np.fill_diagonal(scores, -np.inf)
@@ -160,3 +180,8 @@ def _gain_of_sticks(components: Components, gone: Any, come: Any) -> float:
     """Of weights, when components with counts `come` take the place of others."""
     counts = np.append(np.delete(components.counts, gone), come)
     return Sticks(counts, components.concentration).log_evidence - components.sticks.log_evidence
+
+
+def _sample(which: np.ndarray) -> np.ndarray:
+    """Every so many-th item of many."""
+    return which[:: math.ceil(len(which) / MOST_ITEMS)]

@@ -23,22 +23,19 @@ class Split:
 
 
 def split_softly(family: Family, counts: np.ndarray, averages: np.ndarray, concentration: float, steps: int) -> Split:
-    """Parts that share items as components of a mixture do; the better one of cuts in two directions."""
-    splits = []
-    for along in family.projections(counts, averages).T:
-        shares = (along > 0).astype(np.float64)
-        for _ in range(steps):
-            both, sums = _both(counts, averages, shares)
-            pull, lean = _difference(family, both, sums)
-            lean += np.subtract(*Sticks(both, concentration).expected_logs)
-            shares = expit(averages @ pull + lean)
-        splits.append(_finished(family, counts, averages, shares))
-    return max(splits, key=lambda split: split.gain)
+    """Parts that share items as components of a mixture do."""
+    shares = (family.projections(counts, averages) > 0).astype(np.float64)
+    for _ in range(steps):
+        both, sums = _both(counts, averages, shares)
+        pull, lean = _difference(family, both, sums)
+        lean += np.subtract(*Sticks(both, concentration).expected_logs)
+        shares = expit(averages @ pull + lean)
+    return _finished(family, counts, averages, shares)
 
 
 def split_firmly(family: Family, counts: np.ndarray, averages: np.ndarray, steps: int) -> Split:
     """Parts that have each item whole."""
-    first = family.projections(counts, averages)[:, 0] > 0
+    first = family.projections(counts, averages) > 0
     for _ in range(steps):
         pull, lean = _difference(family, *_both(counts, averages, first))
         moved = averages @ pull + lean > 0
