@@ -21,7 +21,6 @@ LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
 MOST_ITEMS = 8192  # that are looked at for one split
 UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
 NEAREST = 5  # other components that a component may be merged with
-FAR = 100.0  # nats of evidence that a merge may lose, since weights gain less by it
 COARSE = 10  # times the tolerance: for updates between splits
 EMPTY = 1e-3  # of the lightest item: components with less have nothing
 
@@ -158,8 +157,7 @@ class Search:
         counts = components.counts[pairs].sum(axis=1)
         gains = components.family.log_evidence(counts, components.sums[pairs].sum(axis=1))
         gains -= components.evidence[pairs].sum(axis=1)
-        for at in np.flatnonzero(gains > least_gain - FAR):
-            gains[at] += _gain_of_sticks(components, pairs[at], counts[at])
+        gains += [_gain_of_sticks(components, pair, count) for pair, count in zip(pairs, counts, strict=True)]
         left = gains > least_gain
         if left.any():
             gains[left] -= self._items.entropy_between(components, pairs[left])
