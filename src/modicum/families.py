@@ -25,6 +25,7 @@ ROUNDING = 4 * np.finfo(np.float64).eps  # of sums of squares, per column
 FIRST_SHARE = 0.1  # of the variance of a column: what components are expected to have before any is known
 LEAST_SHARE = 1e-6  # what they are expected to have at least, however narrow those found are
 POWER_STEPS = 30  # towards a principal direction: enough to cut along it
+TINY = 1e-300
 
 
 class Family(Part):
@@ -293,7 +294,7 @@ class FullGaussian(Gaussian):
         d = self.n_features
         mean = np.average(averages, axis=0, weights=counts)
         scatter = self._unpacked(mean[None])[0] - np.outer(mean[:d], mean[:d])
-        return (averages[:, :d] - mean[:d]) @ np.linalg.eigh(scatter)[1][:, -1]
+        return (averages[:, :d] - mean[:d]) @ _leading(scatter)
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -430,7 +431,7 @@ class DiagonalGaussian(Gaussian):
         steps = averages[:, :d] - mean[:d]
         between = (steps * (counts / counts.sum())[:, None]).T @ steps
         np.fill_diagonal(between, mean[d:] - mean[:d] ** 2)  # what is within items is known of single columns
-        return steps @ np.linalg.eigh(between)[1][:, -1]
+        return steps @ _leading(between)
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -525,19 +526,25 @@ class Multinomial(Family):
 
     def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
         lengths = averages.sum(axis=1, keepdims=True)
-        shares = averages / np.maximum(lengths, 1e-300)
+        shares = averages / np.maximum(lengths, TINY)
         weights = counts * lengths[:, 0]
         if not weights.any():
             return np.zeros(len(counts))
         steps = shares - np.average(shares, axis=0, weights=weights)
-        direction = steps[np.argmax(weights * np.einsum("ij,ij->i", steps, steps))]
-        for _ in range(POWER_STEPS):
-            direction = (weights * (steps @ direction)) @ steps
-            direction /= max(np.linalg.norm(direction), 1e-300)
-        return steps @ direction
+        roots = np.sqrt(weights / weights.sum())[:, None] * steps
+        return steps @ (_leading(roots @ roots.T) @ roots)  # items may be fewer than columns
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums
+
+
+def _leading(scatter: np.ndarray) -> np.ndarray:
+    """The leading eigenvector of a positive semidefinite matrix, as well as a few powers of it tell."""
+    direction = scatter[np.argmax(np.diagonal(scatter))]
+    for _ in range(POWER_STEPS):
+        direction = scatter @ direction
+        direction /= max(math.sqrt(direction @ direction), TINY)
+    return direction
 
 
 @lru_cache(maxsize=8)

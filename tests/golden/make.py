@@ -18,6 +18,7 @@ def main() -> None:
         modicum.ExemplarClustering(3, budget=40, random_state=0),
         modicum.KMeansCoreset(20, 3, random_state=0),
         modicum.KRLS(10),
+        modicum.MemoryBoundedMixture(budget=60),
         modicum.MixtureCoreset(20, 3, random_state=0),
         modicum.OnlineGreedy(10),
         modicum.OnlineKMeans(3),

@@ -13,6 +13,7 @@ from modicum.mixture.splits import split_firmly
 
 STEPS = 10  # at most, of the refinement of a split
 SWEEPS = 5  # in which items move between groups
+MOST_GROUPS = 1000  # that items move between: where there are more, they are small, and it would take long
 
 
 @dataclass(frozen=True)
@@ -86,16 +87,15 @@ class Compression:
 
     def _moved(self, groups: list[np.ndarray]) -> list[np.ndarray]:
         """Each item goes to the group that expects most of it (eq. 2.16), a few times over."""
-        for _ in range(SWEEPS if len(groups) > 1 else 0):
-            known, which = self._as_components(groups), np.sort(np.concatenate(groups))
-            slopes, offsets = known.scores
-            labels = (self._items.averages(which) @ slopes.T + offsets).argmax(axis=1)
-            groups = [which[group] for group in _groups(labels)]
+        if not 1 < len(groups) <= MOST_GROUPS:
+            return groups
+        which = np.sort(np.concatenate(groups))
+        averages = self._items.averages(which)
+        for _ in range(SWEEPS):
+            counts, sums = (self._growth * total for total in self._items.totals(groups))
+            slopes, offsets = Components.new(self._items.family, self._concentration, counts, sums).scores
+            groups = [which[group] for group in _groups((averages @ slopes.T + offsets).argmax(axis=1))]
         return groups
-
-    def _as_components(self, groups: list[np.ndarray]) -> Components:
-        counts, sums = self._items.totals(groups)
-        return Components.new(self._items.family, self._concentration, self._growth * counts, self._growth * sums)
 
 
 def _groups(labels: np.ndarray) -> list[np.ndarray]:
