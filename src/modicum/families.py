@@ -108,6 +108,18 @@ class Family(Part):
     def check(self, X: np.ndarray, owner: str) -> None:
         """Raise a `DataError` for rows that the family can't have."""
 
+    def _given(self, name: str, value: Any) -> np.ndarray:
+        """A number for all columns, or one for each."""
+        try:
+            values = np.broadcast_to(np.asarray(value, np.float64), (self.n_features,)).copy()
+        except ValueError:
+            raise ValueError(
+                f"{type(self).__name__}: {name} must have one number for each of {self.n_features} columns."
+            ) from None
+        if not np.isfinite(values).all():
+            raise ValueError(f"{type(self).__name__}: {name} must be finite; got {value!r}.")
+        return values
+
 
 class Gaussian(Family):
     """What Gaussians with full and with diagonal covariances share.
@@ -144,18 +156,6 @@ class Gaussian(Family):
             raise ValueError(f"{type(self).__name__}: mean_weight must be positive; got {self.mean_weight}.")
         family._settle()
         return family
-
-    def _given(self, name: str, value: Any) -> np.ndarray:
-        """A number for all columns, or one for each."""
-        try:
-            values = np.broadcast_to(np.asarray(value, np.float64), (self.n_features,)).copy()
-        except ValueError:
-            raise ValueError(
-                f"{type(self).__name__}: {name} must have one number for each of {self.n_features} columns."
-            ) from None
-        if not np.isfinite(values).all():
-            raise ValueError(f"{type(self).__name__}: {name} must be finite; got {value!r}.")
-        return values
 
     def _own_degrees(self, default: float, above: float) -> float:
         degrees = default if self.degrees is None else float(self.degrees)
@@ -217,10 +217,14 @@ class FullGaussian(Gaussian):
         self._degrees = self._own_degrees(default=d + 2.0, above=d - 1.0)
         if np.shape(self.covariance) != (d, d) or d == 1:
             self.covariance = np.diag(self._given("covariance", np.ravel(self.covariance)))
+        self.covariance = np.asarray(self.covariance, np.float64)
         try:
             self._log_det = float(_log_dets(np.linalg.cholesky(self._scatter[None]))[0])
+            symmetric = np.allclose(self.covariance, self.covariance.T)
         except np.linalg.LinAlgError:
-            raise ValueError(f"{type(self).__name__}: covariance must be positive definite.") from None
+            symmetric = False
+        if not symmetric:
+            raise ValueError(f"{type(self).__name__}: covariance must be symmetric and positive definite.")
 
     @property
     def _scatter(self) -> np.ndarray:
@@ -478,8 +482,8 @@ class Multinomial(Family):
     def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:
         family = copy.copy(self)
         family.n_features = X.shape[1]
-        family.pseudocounts = np.broadcast_to(np.asarray(self.pseudocounts, np.float64), X.shape[1:]).copy()
-        if not (np.isfinite(family.pseudocounts) & (family.pseudocounts > 0)).all():
+        family.pseudocounts = family._given("pseudocounts", self.pseudocounts)
+        if not (family.pseudocounts > 0).all():
             raise ValueError(f"Multinomial: pseudocounts must be positive; got {self.pseudocounts!r}.")
         return family
 

@@ -100,7 +100,7 @@ class Components(Part):
         for stay, gone in pairs:
             counts[stay] += counts[gone]
             sums[stay] += sums[gone]
-            if is_number(names[stay]):
+            if is_number(names[stay]) and not is_number(names[gone]):
                 names[stay] = names[gone]
         return self._with(counts=counts, sums=sums, names=names).without([gone for _, gone in pairs])
 

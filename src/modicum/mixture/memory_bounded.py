@@ -133,6 +133,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def _learn(self, X: np.ndarray, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         as_family(self.family).check(X, type(self).__name__)
         if not hasattr(self, "_memory"):
+            as_family(self.family).bound(X, np.ones(len(X)))  # a prior that does not fit is best refused at once
             most_rows = self._room(X.shape[1], X.dtype).most_rows
             self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), most_rows)
             self._components: Components | None = None
@@ -255,18 +256,17 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     def name_component(self, k: int, name: str) -> Self:
         """Give component k a name. It keeps it for good: if the component is split, the larger part does."""
-        self._check_fitted()
-        if self._components is None:
-            self._build()
-        assert self._components is not None
-        names = self._components.names
+        names = self._mixture().names
         if not (isinstance(k, int | np.integer) and 0 <= k < len(names)):
             raise ValueError(f"there are components 0 to {len(names) - 1}; {k!r} is none of them.")
         if not isinstance(name, str) or not name or is_number(name):
             raise ValueError(f'a name is a word of your own, not one such as "c7"; got {name!r}.')
         if name in names[:k] + names[k + 1 :]:
             raise ValueError(f"another component is named {name!r} already.")
-        names[k] = name
+        if self._components is None:
+            self._build()
+        assert self._components is not None
+        self._components.names[self._components.names.index(names[k])] = name
         self._derived = {}
         return self
 
