@@ -98,7 +98,11 @@ class Family(Part):
         raise NotImplementedError
 
     def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
-        """Items, by counts and mean statistics, along the principal direction of all their rows; 0 at the mean."""
+        """Items, by counts and mean statistics, along principal directions of all their rows: a column for each.
+
+        They are 0 at the mean. Gaussians have two directions: in the units that columns come in, and in those of the
+        variances that are expected.
+        """
         raise NotImplementedError
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -174,6 +178,12 @@ class Gaussian(Family):
     def _expected_precisions(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Diagonals of the precisions that posteriors expect."""
         raise NotImplementedError
+
+    @staticmethod
+    def _along(steps: np.ndarray, scatter: np.ndarray, variances: np.ndarray) -> np.ndarray:
+        units = np.sqrt(variances)
+        scaled = _leading(scatter / np.outer(units, units)) / units
+        return steps @ np.stack([_leading(scatter), scaled], axis=1)
 
     def _settle(self) -> None:
         """Complete the prior of a bound family."""
@@ -298,7 +308,7 @@ class FullGaussian(Gaussian):
         d = self.n_features
         mean = np.average(averages, axis=0, weights=counts)
         scatter = self._unpacked(mean[None])[0] - np.outer(mean[:d], mean[:d])
-        return (averages[:, :d] - mean[:d]) @ _leading(scatter)
+        return self._along(averages[:, :d] - mean[:d], scatter, np.diagonal(self.covariance))
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -435,7 +445,7 @@ class DiagonalGaussian(Gaussian):
         steps = averages[:, :d] - mean[:d]
         between = (steps * (counts / counts.sum())[:, None]).T @ steps
         np.fill_diagonal(between, mean[d:] - mean[:d] ** 2)  # what is within items is known of single columns
-        return steps @ _leading(between)
+        return self._along(steps, between, self.covariance)
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -533,10 +543,10 @@ class Multinomial(Family):
         shares = averages / np.maximum(lengths, TINY)
         weights = counts * lengths[:, 0]
         if not weights.any():
-            return np.zeros(len(counts))
+            return np.zeros((len(counts), 1))
         steps = shares - np.average(shares, axis=0, weights=weights)
         roots = np.sqrt(weights / weights.sum())[:, None] * steps
-        return steps @ (_leading(roots @ roots.T) @ roots)  # items may be fewer than columns
+        return (steps @ (_leading(roots @ roots.T) @ roots))[:, None]  # items may be fewer than columns
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums

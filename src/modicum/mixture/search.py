@@ -5,6 +5,7 @@ risen by that as well.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,20 +113,23 @@ class Search:
             name, count = components.names[k], components.counts[k]
             if len(which) < 2 or abs(self._in_vain.get(name, 0.0) - count) < UNCHANGED * count:
                 continue
-            split = self._halves(components, which)
-            gain = split.gain + _gain_of_sticks(components, k, split.counts)
-            if gain > 0 and split.counts[1] > 0:
-                found[k] = gain, split
+            for split in self._halves(components, which):
+                gain = split.gain + _gain_of_sticks(components, k, split.counts)
+                if gain > 0 and split.counts[1] > 0:
+                    found[k] = gain, split
+                    break
             else:
                 self._in_vain[name] = count
         best = sorted(found, key=lambda k: -found[k][0])[: max(0, self._max_components - len(components))]
         return {k: found[k][1] for k in best}
 
-    def _halves(self, components: Components, which: np.ndarray) -> Split:
-        sample = _sample(which)
+    def _halves(self, components: Components, which: np.ndarray) -> Iterator[Split]:
+        """Some items, cut in one direction after the other."""
+        sample, family = _sample(which), components.family
         counts = self._items.counts[sample] * (len(which) / len(sample))
         averages = self._items.averages(sample)
-        return split_softly(components.family, counts, averages, components.concentration, LOCAL_STEPS)
+        for along in family.projections(counts, averages).T:
+            yield split_softly(family, counts, averages, along, components.concentration, LOCAL_STEPS)
 
     # ---- merges ----------------------------------------------------------------------------------
 

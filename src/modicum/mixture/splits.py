@@ -22,9 +22,11 @@ class Split:
     gain: float
 
 
-def split_softly(family: Family, counts: np.ndarray, averages: np.ndarray, concentration: float, steps: int) -> Split:
-    """Parts that share items as components of a mixture do."""
-    shares = (family.projections(counts, averages) > 0).astype(np.float64)
+def split_softly(
+    family: Family, counts: np.ndarray, averages: np.ndarray, along: np.ndarray, concentration: float, steps: int
+) -> Split:
+    """Parts that share items as components of a mixture do, first cut where `along` changes its sign."""
+    shares = (along > 0).astype(np.float64)
     for _ in range(steps):
         both, sums = _both(counts, averages, shares)
         pull, lean = _difference(family, both, sums)
@@ -35,7 +37,7 @@ def split_softly(family: Family, counts: np.ndarray, averages: np.ndarray, conce
 
 def split_firmly(family: Family, counts: np.ndarray, averages: np.ndarray, steps: int) -> Split:
     """Parts that have each item whole."""
-    first = family.projections(counts, averages) > 0
+    first = family.projections(counts, averages)[:, 0] > 0
     for _ in range(steps):
         pull, lean = _difference(family, *_both(counts, averages, first))
         moved = averages @ pull + lean > 0
