@@ -134,7 +134,9 @@ class Gaussian(Family):
     _degrees: float  # of the prior, once bound
     _least: np.ndarray | None = None  # expected variances, if they are fitted
 
-    def __init__(self, mean: Any, covariance: Any, mean_weight: float, degrees: float | None):
+    def __init__(
+        self, mean: Any = None, covariance: Any = None, *, mean_weight: float = 0.01, degrees: float | None = None
+    ):
         self.mean = mean
         self.covariance = covariance
         self.mean_weight = mean_weight
@@ -189,6 +191,10 @@ class Gaussian(Family):
         """Complete the prior of a bound family."""
         raise NotImplementedError
 
+    @property
+    def _scatter(self) -> np.ndarray:
+        return self._degrees * self.covariance
+
 
 class FullGaussian(Gaussian):
     """Gaussians with full covariances; the prior of mean and precision is Normal-Wishart.
@@ -208,11 +214,6 @@ class FullGaussian(Gaussian):
     """
 
     name = "gaussian"
-
-    def __init__(
-        self, mean: Any = None, covariance: Any = None, *, mean_weight: float = 0.01, degrees: float | None = None
-    ):
-        super().__init__(mean, covariance, mean_weight, degrees)
 
     @staticmethod
     def n_statistics_of(n_features: int) -> int:
@@ -235,10 +236,6 @@ class FullGaussian(Gaussian):
             symmetric = False
         if not symmetric:
             raise ValueError(f"{type(self).__name__}: covariance must be symmetric and positive definite.")
-
-    @property
-    def _scatter(self) -> np.ndarray:
-        return self._degrees * self.covariance
 
     def statistics(self, X: np.ndarray) -> np.ndarray:
         d = self.n_features
@@ -365,11 +362,6 @@ class DiagonalGaussian(Gaussian):
 
     name = "diagonal"
 
-    def __init__(
-        self, mean: Any = None, covariance: Any = None, *, mean_weight: float = 0.01, degrees: float | None = None
-    ):
-        super().__init__(mean, covariance, mean_weight, degrees)
-
     @staticmethod
     def n_statistics_of(n_features: int) -> int:
         return 2 * n_features
@@ -384,10 +376,6 @@ class DiagonalGaussian(Gaussian):
         if not (self.covariance > 0).all():
             raise ValueError(f"{type(self).__name__}: covariance must be positive.")
         self._log_det = float(np.log(self._scatter).sum())
-
-    @property
-    def _scatter(self) -> np.ndarray:
-        return self._degrees * self.covariance
 
     def statistics(self, X: np.ndarray) -> np.ndarray:
         steps = X - self.mean
@@ -546,7 +534,8 @@ class Multinomial(Family):
             return np.zeros((len(counts), 1))
         steps = shares - np.average(shares, axis=0, weights=weights)
         roots = np.sqrt(weights / weights.sum())[:, None] * steps
-        return (steps @ (_leading(roots @ roots.T) @ roots))[:, None]  # items may be fewer than columns
+        direction = _leading(roots @ roots.T) @ roots if len(roots) < self.n_features else _leading(roots.T @ roots)
+        return (steps @ direction)[:, None]
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums

@@ -2,7 +2,6 @@
 
 import copy
 import time
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import Compression
 from modicum.mixture.memory import Memory
 from modicum.mixture.room import Room, divide
-from modicum.mixture.search import Fit, Search, first_components
+from modicum.mixture.search import Search, first_components
 from modicum.parallel import single_threaded_blas
 from modicum.params import BUDGET, NULL, POSITIVE, Int
 
@@ -163,13 +162,15 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def _build(self) -> None:
         """A round: the best mixture that is found for all that is kept, beginning with the last one."""
         started = time.perf_counter()
-        fit = self._search(lambda search, start: search.run(start))
+        search, start = self._search()
+        fit = search.run(start)
         self._components, self._free_energy, self._is_current = fit.components, fit.free_energy, True
         kept, seconds = self._memory, time.perf_counter() - started
         sizes = len(kept.clump_counts), kept.n_singlets
         self._rounds.record(kept.n_taken, len(fit.components), fit.free_energy, *sizes, seconds)
 
-    def _search(self, find: Callable[[Search, Components], Fit]) -> Fit:
+    def _search(self) -> tuple[Search, Components]:
+        """A search in all that is kept, and where it begins."""
         if self._components is None:
             rows, weights = self._memory.rows.values, self._memory.weights
             family = as_family(self.family).bound(rows, weights)
@@ -178,7 +179,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         else:
             start = self._components
             items = self._memory.items(start.family)
-        return find(Search(items, self.tol, self._own_room().max_components), start)
+        return Search(items, self.tol, self._own_room().max_components), start
 
     def _compress(self) -> None:
         """Make room for the next epoch."""
@@ -226,9 +227,9 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return self._derive(self._fit_between_rounds)
 
     def _fit_between_rounds(self) -> tuple[Components, float]:
-        first = self._components is None
+        search, start = self._search()
         with single_threaded_blas():
-            fit = self._search(lambda search, start: search.run(start) if first else search.climb(start))
+            fit = search.run(start) if self._components is None else search.climb(start)
         return fit.components, fit.free_energy
 
     @property
