@@ -97,11 +97,11 @@ class Family(Part):
         """Inverses of the precisions that posteriors expect."""
         raise NotImplementedError
 
-    def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
-        """Items, by counts and mean statistics, along principal directions of all their rows: a column for each.
+    def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Items, by counts and mean statistics, along principal directions of the rows of their groups.
 
-        They are 0 at the mean. Gaussians have two directions: in the units that columns come in, and in those of the
-        variances that are expected.
+        Items of a group follow each other, from its start on. There is a column for each direction, 0 at the mean of the
+        group. Gaussians have two: in the units that columns come in, and in those of the variances that are expected.
         """
         raise NotImplementedError
 
@@ -180,12 +180,6 @@ class Gaussian(Family):
     def _expected_precisions(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Diagonals of the precisions that posteriors expect."""
         raise NotImplementedError
-
-    @staticmethod
-    def _along(steps: np.ndarray, scatter: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        units = np.sqrt(variances)
-        scaled = _leading(scatter / np.outer(units, units)) / units
-        return steps @ np.stack([_leading(scatter), scaled], axis=1)
 
     def _settle(self) -> None:
         """Complete the prior of a bound family."""
@@ -301,11 +295,13 @@ class FullGaussian(Gaussian):
         _, roots = self._posterior(counts, sums)
         return roots @ roots.swapaxes(1, 2) / (self._degrees + counts)[:, None, None]
 
-    def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
-        d = self.n_features
-        mean = np.average(averages, axis=0, weights=counts)
-        scatter = self._unpacked(mean[None])[0] - np.outer(mean[:d], mean[:d])
-        return self._along(averages[:, :d] - mean[:d], scatter, np.diagonal(self.covariance))
+    def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        d, group = self.n_features, _groups(starts, len(counts))
+        means = _means(counts, averages, starts)
+        scatter = self._unpacked(means) - means[:, :d, None] * means[:, None, :d]
+        steps, units = averages[:, :d] - means[group, :d], np.sqrt(np.diagonal(self.covariance))
+        directions = _leading(scatter), _leading(scatter / np.outer(units, units)) / units
+        return np.stack([np.einsum("id,id->i", steps, along[group]) for along in directions], axis=1)
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -427,13 +423,16 @@ class DiagonalGaussian(Gaussian):
     def covariances(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return self._posterior(counts, sums)[1] / (self._degrees + counts)[:, None]
 
-    def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
-        d = self.n_features
-        mean = np.average(averages, axis=0, weights=counts)
-        steps = averages[:, :d] - mean[:d]
-        between = (steps * (counts / counts.sum())[:, None]).T @ steps
-        np.fill_diagonal(between, mean[d:] - mean[:d] ** 2)  # what is within items is known of single columns
-        return self._along(steps, between, self.covariance)
+    def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        d, group = self.n_features, _groups(starts, len(counts))
+        means = _means(counts, averages, starts)
+        steps = averages[:, :d] - means[group, :d]
+        within = _means(counts, averages[:, d:] - averages[:, :d] ** 2, starts)
+        columns = []
+        for units in (np.ones(d), np.sqrt(self.covariance)):
+            directions = _principal(steps / units, counts, starts, within / units**2) / units
+            columns.append(np.einsum("id,id->i", steps, directions[group]))
+        return np.stack(columns, axis=1)
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
@@ -526,28 +525,52 @@ class Multinomial(Family):
     def covariances(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         raise AttributeError("multinomial components have frequencies (means_) and no covariances.")
 
-    def projections(self, counts: np.ndarray, averages: np.ndarray) -> np.ndarray:
-        lengths = averages.sum(axis=1, keepdims=True)
-        shares = averages / np.maximum(lengths, TINY)
-        weights = counts * lengths[:, 0]
-        if not weights.any():
-            return np.zeros((len(counts), 1))
-        steps = shares - np.average(shares, axis=0, weights=weights)
-        roots = np.sqrt(weights / weights.sum())[:, None] * steps
-        direction = _leading(roots @ roots.T) @ roots if len(roots) < self.n_features else _leading(roots.T @ roots)
-        return (steps @ direction)[:, None]
+    def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        lengths, group = averages.sum(axis=1), _groups(starts, len(counts))
+        shares = averages / np.maximum(lengths, TINY)[:, None]
+        steps = shares - _means(counts * lengths, shares, starts)[group]
+        directions = _principal(steps, counts * lengths, starts, np.zeros((len(starts), self.n_features)))
+        return np.einsum("id,id->i", steps, directions[group])[:, None]
 
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums
 
 
+def _groups(starts: np.ndarray, count: int) -> np.ndarray:
+    """The group of each item."""
+    return np.repeat(np.arange(len(starts)), np.diff(starts, append=count))
+
+
+def _means(weights: np.ndarray, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Weighted means of groups."""
+    totals = np.maximum(np.add.reduceat(weights, starts), TINY)
+    return np.add.reduceat(weights[:, None] * values, starts) / totals[:, None]
+
+
 def _leading(scatter: np.ndarray) -> np.ndarray:
-    """The leading eigenvector of a positive semidefinite matrix, as well as a few powers of it tell."""
-    direction = scatter[np.argmax(np.diagonal(scatter))]
+    """The leading eigenvectors of positive semidefinite matrices, as well as a few powers of them tell."""
+    directions = scatter[np.arange(len(scatter)), np.diagonal(scatter, axis1=1, axis2=2).argmax(axis=1)]
     for _ in range(POWER_STEPS):
-        direction = scatter @ direction
-        direction /= max(math.sqrt(direction @ direction), TINY)
-    return direction
+        directions = _normalized(np.einsum("gij,gj->gi", scatter, directions))
+    return directions
+
+
+def _principal(steps: np.ndarray, weights: np.ndarray, starts: np.ndarray, within: np.ndarray) -> np.ndarray:
+    """The same for scatters of the steps of groups of items, with variances of columns added that are within items."""
+    group = _groups(starts, len(steps))
+    shares = weights / np.maximum(np.add.reduceat(weights, starts), TINY)[group]
+    long = shares * np.einsum("id,id->i", steps, steps)
+    order = np.lexsort([-long, group])[starts]  # the longest step of each group
+    directions = _normalized(steps[order])
+    for _ in range(POWER_STEPS):
+        along = shares * np.einsum("id,id->i", steps, directions[group])
+        directions = _normalized(np.add.reduceat(along[:, None] * steps, starts) + within * directions)
+    return directions
+
+
+def _normalized(directions: np.ndarray) -> np.ndarray:
+    lengths = np.sqrt(np.einsum("gd,gd->g", directions, directions))
+    return directions / np.maximum(lengths, TINY)[:, None]
 
 
 @lru_cache(maxsize=8)

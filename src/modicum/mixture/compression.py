@@ -1,7 +1,5 @@
 """Which rows will stay together whatever comes (gomes2008, section 2.5.2, eq. 2.14-2.18)."""
 
-import heapq
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +7,10 @@ from scipy.special import gammaln
 
 from modicum.mixture.components import Components
 from modicum.mixture.items import Items
+from modicum.mixture.search import Search
 from modicum.mixture.splits import split_firmly
 
+MOST_GROWTH = 2.0  # that components are looked for with: more would find more than there are in the end
 STEPS = 10  # at most, of the refinement of a split
 SWEEPS = 5  # in which items move between groups
 MOST_GROUPS = 1000  # that items move between: where there are more, they are small, and it would take long
@@ -24,13 +24,25 @@ class Cost:
     clump: float
 
 
-class Compression:
-    """Groups of items, split from the top down.
+@dataclass(frozen=True)
+class Candidate:
+    """A group and its parts."""
 
-    The split that would raise the free energy most, were there `growth` times as many rows like those seen (eq. 2.17),
-    comes next. Groups are split alone, so candidates are computed once; in the end items move to the groups that suit
-    them best. Few rows are cheaper as they are than as a clump: such a group is `loose`, and its rows need not stay
-    together. Splits that make one come last: where rows are few, what a split seems to gain is mostly chance.
+    group: np.ndarray
+    parts: tuple[np.ndarray, np.ndarray]
+    gain: float
+    price: float
+    makes_loose: bool
+
+
+class Compression:
+    """Groups of items, split from the top down, as if there were `growth` times as many rows like those seen.
+
+    They begin as the components of a mixture that is built with a part of that growth. Then the splits that would raise
+    the free energy most (eq. 2.17) come first. Groups are split alone, so candidates are computed once; in the end items
+    move to the groups that suit them best. Few rows are cheaper as they are than as a clump: such a group is `loose`,
+    and its rows need not stay together. Splits that make one come last: where rows are few, what a split seems to gain
+    is mostly chance.
     """
 
     def __init__(self, items: Items, growth: float, concentration: float, cost: Cost):
@@ -39,10 +51,13 @@ class Compression:
         self._concentration = concentration
         self._cost = cost
 
-    def run(self, labels: np.ndarray, limit: float) -> list[np.ndarray]:
-        """The groups that `limit` leaves room for, beginning with those of equal labels."""
+    def run(self, components: Components, tol: float, limit: float) -> list[np.ndarray]:
+        """The groups that `limit` leaves room for; `components` are those that items belong to now."""
         if self._items.n_clumps * self._cost.clump + len(self._items.rows) * self._cost.row <= limit:
             return [np.array([at]) for at in range(len(self._items))]
+        more = self._items.scaled(min(self._growth, MOST_GROWTH))
+        search = Search(more, tol, int(limit / self._cost.clump))
+        labels = search.run(components.scaled_to(more.counts.sum())).expectation.labels
         groups = self._split_up(_groups(labels), limit)
         firm = [group for group in groups if not self.is_loose(group)]
         return [group for group in groups if self.is_loose(group)] + self._moved(firm)
@@ -52,38 +67,45 @@ class Compression:
         return group[0] >= self._items.n_clumps and len(group) * self._cost.row <= self._cost.clump
 
     def _split_up(self, groups: list[np.ndarray], limit: float) -> list[np.ndarray]:
-        spent = sum(map(self._cost_of, groups))
-        numbers = itertools.count()
-        known = {next(numbers): group for group in groups}
-        heap = [candidate for number in known for candidate in self._candidate(number, known[number])]
-        heapq.heapify(heap)
-        while heap:
-            *_, number, parts = heapq.heappop(heap)
-            price = sum(map(self._cost_of, parts)) - self._cost_of(known[number])
-            if spent + price > limit:
-                continue  # a loose one may cost less
-            del known[number]
-            spent += price
-            for part in parts:
-                known[number := next(numbers)] = part
-                for candidate in self._candidate(number, part):
-                    heapq.heappush(heap, candidate)
-        return list(known.values())
+        """Split while there is room. The best splits take half of what is left; then their parts may be split, too."""
+        left = limit - sum(map(self._cost_of, groups))
+        whole, candidates = self._candidates(groups)
+        while candidates:
+            candidates.sort(key=lambda candidate: (candidate.makes_loose, -candidate.gain))
+            whole += [candidate.group for candidate in candidates if candidate.price > left]
+            candidates = [candidate for candidate in candidates if candidate.price <= left]
+            prices = np.cumsum([candidate.price for candidate in candidates])
+            best = candidates[: max(1, int(np.searchsorted(prices, left / 2, side="right")))]
+            left -= sum(candidate.price for candidate in best)
+            more_whole, more = self._candidates([part for candidate in best for part in candidate.parts])
+            whole, candidates = whole + more_whole, candidates[len(best) :] + more
+        return whole
 
     def _cost_of(self, group: np.ndarray) -> float:
         return len(group) * self._cost.row if self.is_loose(group) else self._cost.clump
 
-    def _candidate(self, number: int, group: np.ndarray) -> list[tuple[bool, float, int, list[np.ndarray]]]:
-        """(whether it makes a loose one, minus the gain, number of the group, its parts), if it can be split."""
-        if len(group) < 2 or self.is_loose(group):
-            return []
-        counts = self._growth * self._items.counts[group]
-        split = split_firmly(self._items.family, counts, self._items.averages(group), STEPS)
-        parts = [group[split.shares < 0.5], group[split.shares > 0.5]]
-        if not all(map(len, parts)):
-            return []
-        of_weights = np.log(self._concentration) + gammaln(split.counts).sum() - gammaln(counts.sum())
-        return [(any(map(self.is_loose, parts)), -(split.gain + of_weights), number, parts)]
+    def _candidates(self, groups: list[np.ndarray]) -> tuple[list[np.ndarray], list[Candidate]]:
+        """Groups that can't be split, and the splits of the others."""
+        whole = [group for group in groups if len(group) < 2 or self.is_loose(group)]
+        groups = [group for group in groups if len(group) > 1 and not self.is_loose(group)]
+        candidates: list[Candidate] = []
+        if groups:
+            starts = np.cumsum([0, *map(len, groups[:-1])])
+            which = np.concatenate(groups)
+            counts = self._growth * self._items.counts[which]
+            split = split_firmly(self._items.family, counts, self._items.averages(which), starts, STEPS)
+            for at, (group, first) in enumerate(zip(groups, np.split(split.first, starts[1:]), strict=True)):
+                if first.all() or not first.any():
+                    whole.append(group)
+                else:
+                    candidates.append(self._candidate(group, first, split.gains[at], split.counts[:, at]))
+        return whole, candidates
+
+    def _candidate(self, group: np.ndarray, first: np.ndarray, gain: float, counts: np.ndarray) -> Candidate:
+        parts = group[first], group[~first]
+        of_weights = np.log(self._concentration) + gammaln(counts).sum() - gammaln(counts.sum())
+        price = sum(map(self._cost_of, parts)) - self._cost_of(group)
+        return Candidate(group, parts, gain + of_weights, price, any(map(self.is_loose, parts)))
 
     def _moved(self, groups: list[np.ndarray]) -> list[np.ndarray]:
         """Each item goes to the group that expects most of it (eq. 2.16), a few times over."""

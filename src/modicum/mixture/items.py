@@ -1,5 +1,6 @@
 """What a mixture is built from (gomes2008, eq. 2.8-2.12): rows, and clumps of rows that stay together."""
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Self
@@ -46,19 +47,28 @@ class Items:
         """Rows alone."""
         return cls(family, rows, weights, np.empty(0), np.empty((0, family.n_statistics)))
 
+    def scaled(self, growth: float) -> Self:
+        """As if there were so many times as many rows."""
+        items = copy.copy(self)
+        items.counts = growth * self.counts
+        return items
+
     def __len__(self) -> int:
         return len(self.counts)
 
     def averages(self, which: slice | np.ndarray) -> np.ndarray:
-        """Mean statistics of some items: of a slice, or of indices in ascending order."""
+        """Mean statistics of some items."""
         return self._made(which) if self._kept is None else self._kept[which]
 
     def _made(self, which: slice | np.ndarray) -> np.ndarray:
-        if isinstance(which, slice):
-            which = np.arange(which.start, which.stop)
-        border = np.searchsorted(which, self.n_clumps)
-        of_rows = self.family.statistics(self.rows[which[border:] - self.n_clumps])
-        return np.concatenate([self._clump_means[which[:border]], of_rows]) if border else of_rows
+        at = np.arange(len(self))[which]
+        is_clump = at < self.n_clumps
+        if not is_clump.any():
+            return self.family.statistics(self.rows[at - self.n_clumps])
+        out = np.empty((len(at), self.family.n_statistics))
+        out[is_clump] = self._clump_means[at[is_clump]]
+        out[~is_clump] = self.family.statistics(self.rows[at[~is_clump] - self.n_clumps])
+        return out
 
     def totals(self, groups: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Counts and sums of statistics of groups of items."""

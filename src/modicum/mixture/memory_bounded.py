@@ -189,7 +189,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         horizon = AHEAD * total if self.horizon is None else self.horizon
         room = self._own_room()
         compression = Compression(items, max(1.0, horizon / total), self.concentration, room.cost)
-        groups = compression.run(items.expect(self._components).labels, room.beside(len(self._components)))
+        groups = compression.run(self._components, self.tol, room.beside(len(self._components)))
         self._memory.keep(items, groups, compression.is_loose)
         self._is_current = False
 

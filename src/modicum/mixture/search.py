@@ -17,6 +17,7 @@ from modicum.mixture.splits import Split, split_firmly, split_softly
 from modicum.mixture.sticks import Sticks
 from modicum.nearest import by_label
 
+ONE_GROUP = np.zeros(1, np.intp)  # where the only group of items starts
 FIRST_GROUPS = 4  # to begin with: two parts may lose where three or four gain
 LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
 MOST_ITEMS = 8192  # that are looked at for one split
@@ -44,11 +45,11 @@ def first_components(items: Items, concentration: float) -> Components:
     groups = [_sample(np.arange(len(items)))]
     while len(groups) < FIRST_GROUPS and len(groups[-1]) > 1:
         group = groups.pop()
-        split = split_firmly(items.family, items.counts[group], items.averages(group), LOCAL_STEPS)
-        groups += [group[split.shares < 0.5], group[split.shares > 0.5]]
-        if not len(groups[-1]):
-            del groups[-1]  # equal items
+        first = split_firmly(items.family, items.counts[group], items.averages(group), ONE_GROUP, LOCAL_STEPS).first
+        if first.all() or not first.any():  # equal items
+            groups.append(group)
             break
+        groups += [group[first], group[~first]]
         groups.sort(key=lambda group: items.counts[group].sum() if len(group) > 1 else 0.0)
     counts, sums = items.totals(groups)
     return Components.new(items.family, concentration, counts, sums).scaled_to(items.counts.sum())
@@ -128,7 +129,7 @@ class Search:
         sample, family = _sample(which), components.family
         counts = self._items.counts[sample] * (len(which) / len(sample))
         averages = self._items.averages(sample)
-        for along in family.projections(counts, averages).T:
+        for along in family.projections(counts, averages, ONE_GROUP).T:
             yield split_softly(family, counts, averages, along, components.concentration, LOCAL_STEPS)
 
     # ---- merges ----------------------------------------------------------------------------------
