@@ -7,6 +7,7 @@ one matrix product.
 """
 
 import copy
+import inspect
 import math
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -100,8 +101,8 @@ class Family(Part):
     def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Items, by counts and mean statistics, along principal directions of the rows of their groups.
 
-        Items of a group follow each other, from its start on. There is a column for each direction, 0 at the mean of the
-        group. Gaussians have two: in the units that columns come in, and in those of the variances that are expected.
+        Items of a group follow each other, from its start on. There is a column for each direction, 0 at the mean of
+        the group. Gaussians have two: in the units that columns come in, and in those of the expected variances.
         """
         raise NotImplementedError
 
@@ -111,6 +112,13 @@ class Family(Part):
 
     def check(self, X: np.ndarray, owner: str) -> None:
         """Raise a `DataError` for rows that the family can't have."""
+
+    def __repr__(self) -> str:
+        """What the prior was given."""
+        parameters = inspect.signature(type(self)).parameters.values()
+        given = {parameter.name: getattr(self, parameter.name) for parameter in parameters}
+        told = [f"{at.name}={given[at.name]!r}" for at in parameters if given[at.name] is not at.default]
+        return f"{type(self).__name__}({', '.join(told)})"
 
     def _given(self, name: str, value: Any) -> np.ndarray:
         """A number for all columns, or one for each."""

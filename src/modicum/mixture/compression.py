@@ -39,10 +39,10 @@ class Compression:
     """Groups of items, split from the top down, as if there were `growth` times as many rows like those seen.
 
     They begin as the components of a mixture that is built with a part of that growth. Then the splits that would raise
-    the free energy most (eq. 2.17) come first. Groups are split alone, so candidates are computed once; in the end items
-    move to the groups that suit them best. Few rows are cheaper as they are than as a clump: such a group is `loose`,
-    and its rows need not stay together. Splits that make one come last: where rows are few, what a split seems to gain
-    is mostly chance.
+    the free energy most (eq. 2.17) come first. Groups are split alone, so candidates are computed once; in the end
+    items move to the groups that suit them best. Few rows are cheaper as they are than as a clump: such a group is
+    `loose`, and its rows need not stay together. Splits that make one come last: where rows are few, what a split seems
+    to gain is mostly chance.
     """
 
     def __init__(self, items: Items, growth: float, concentration: float, cost: Cost):

@@ -48,8 +48,8 @@ def _both(counts: np.ndarray, averages: np.ndarray, shares: np.ndarray) -> tuple
 class FirmSplits:
     """Two parts of each of many groups, which have each item whole.
 
-    `first` tells the items of first parts, `counts` the counts of first and second ones, in two rows. A group that can't
-    be split has all its items in one part.
+    `first` tells the items of first parts, `counts` the counts of first and second ones, in two rows. A group that
+    can't be split has all its items in one part.
     """
 
     first: np.ndarray
