@@ -20,7 +20,7 @@ from modicum.nearest import by_label
 ONE_GROUP = np.zeros(1, np.intp)  # where the only group of items starts
 FIRST_GROUPS = 4  # to begin with: two parts may lose where three or four gain
 LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
-MOST_ITEMS = 8192  # that are looked at for one split
+MOST_ITEMS = 4096  # that are looked at together for splits
 UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
 NEAREST = 5  # other components that a component may be merged with
 COARSE = 10  # times the tolerance: for updates between splits
@@ -108,29 +108,42 @@ class Search:
     def _promising_splits(self, fit: Fit) -> dict[int, Split]:
         """By component, those of the largest gain first."""
         components, labels = fit.components, fit.expectation.labels
-        found: dict[int, tuple[float, Split]] = {}
         borders = np.cumsum(np.bincount(labels, minlength=len(components)))[:-1]
-        for k, which in enumerate(np.split(by_label(labels, len(components)), borders)):
-            name, count = components.names[k], components.counts[k]
-            if len(which) < 2 or abs(self._in_vain.get(name, 0.0) - count) < UNCHANGED * count:
-                continue
-            for split in self._halves(components, which):
-                gain = split.gain + _gain_of_sticks(components, k, split.counts)
-                if gain > 0 and split.counts[1] > 0:
-                    found[k] = gain, split
-                    break
-            else:
-                self._in_vain[name] = count
+        members = dict(enumerate(np.split(by_label(labels, len(components)), borders)))
+        tried = [k for k, which in members.items() if len(which) > 1 and self._is_worth_a_try(components, k)]
+        found: dict[int, tuple[float, Split]] = {}
+        for batch in _batches({k: members[k] for k in tried}):
+            found |= self._splits(components, batch)
+        self._in_vain |= {components.names[k]: components.counts[k] for k in tried if k not in found}
         best = sorted(found, key=lambda k: -found[k][0])[: max(0, self._max_components - len(components))]
         return {k: found[k][1] for k in best}
 
-    def _halves(self, components: Components, which: np.ndarray) -> Iterator[Split]:
-        """Some items, cut in one direction after the other."""
-        sample, family = _sample(which), components.family
-        counts = self._items.counts[sample] * (len(which) / len(sample))
-        averages = self._items.averages(sample)
-        for along in family.projections(counts, averages, ONE_GROUP).T:
-            yield split_softly(family, counts, averages, along, components.concentration, LOCAL_STEPS)
+    def _is_worth_a_try(self, components: Components, k: int) -> bool:
+        count = components.counts[k]
+        return abs(self._in_vain.get(components.names[k], 0.0) - count) >= UNCHANGED * count
+
+    def _splits(self, components: Components, members: dict[int, np.ndarray]) -> dict[int, tuple[float, Split]]:
+        """Splits that gain, with their gains; a second direction is tried where the first one is in vain."""
+        family = components.family
+        found: dict[int, tuple[float, Split]] = {}
+        for direction in range(2):
+            left = [k for k in members if k not in found]
+            if left:
+                items = self._gathered([members[k] for k in left])
+                along = family.projections(*items)[:, -1 if direction else 0]
+                for k, split in zip(left, split_softly(family, *items, along, LOCAL_STEPS), strict=True):
+                    gain = split.gain + _gain_of_sticks(components, k, split.counts)
+                    if gain > 0 and split.counts[1] > 0:
+                        found[k] = gain, split
+        return found
+
+    def _gathered(self, groups: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Counts and mean statistics of the items of groups, or of a sample of many, and where each group starts."""
+        samples = [_sample(group) for group in groups]
+        sizes = np.array([len(sample) for sample in samples])
+        shares = np.repeat(sizes / [len(group) for group in groups], sizes)
+        which = np.concatenate(samples)
+        return self._items.counts[which] / shares, self._items.averages(which), np.cumsum(sizes) - sizes
 
     # ---- merges ----------------------------------------------------------------------------------
 
@@ -188,3 +201,15 @@ def _gain_of_sticks(components: Components, gone: Any, come: Any) -> float:
 def _sample(which: np.ndarray) -> np.ndarray:
     """Every so many-th item of many."""
     return which[:: math.ceil(len(which) / MOST_ITEMS)]
+
+
+def _batches(members: dict[int, np.ndarray]) -> Iterator[dict[int, np.ndarray]]:
+    """Components and their items, so many at a time that not too much is gathered."""
+    batch: dict[int, np.ndarray] = {}
+    for k, which in members.items():
+        if batch and sum(len(_sample(group)) for group in batch.values()) + len(_sample(which)) > MOST_ITEMS:
+            yield batch
+            batch = {}
+        batch[k] = which
+    if batch:
+        yield batch

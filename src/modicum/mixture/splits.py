@@ -1,17 +1,21 @@
-"""Two parts of a set of items, cut by its principal direction, then moved by likelihood (kurihara2007; gomes2008)."""
+"""Two parts of each of many groups of items, moved by likelihood from a first cut (kurihara2007; gomes2008).
+
+Items of a group follow each other, and `starts` tells where each group begins: all groups are split at once.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import entr, expit
+from scipy.special import digamma, entr, expit
 
 from modicum.families import Family
-from modicum.mixture.sticks import Sticks
+
+Statistics = tuple[np.ndarray, np.ndarray]  # counts, sums
 
 
 @dataclass(frozen=True)
 class Split:
-    """Two parts, the larger first: counts, sums of statistics, and the gain.
+    """Two parts of a group, the larger first: counts, sums of statistics, and the gain.
 
     The gain is that of the evidence of rows, and of the entropy of shares. Weights of components are another matter.
     """
@@ -21,32 +25,9 @@ class Split:
     gain: float
 
 
-def split_softly(
-    family: Family, counts: np.ndarray, averages: np.ndarray, along: np.ndarray, concentration: float, steps: int
-) -> Split:
-    """Parts that share items as components of a mixture do, first cut where `along` changes its sign."""
-    shares = (along > 0).astype(np.float64)
-    for _ in range(steps):
-        both, sums = _both(counts, averages, shares)
-        slopes, offsets = family.expected(both, sums)
-        offsets += Sticks(both, concentration).expected_logs
-        shares = expit(averages @ (slopes[0] - slopes[1]) + (offsets[0] - offsets[1]))
-    both, sums = _both(counts, averages, shares)
-    whole = family.log_evidence(both.sum(keepdims=True), sums.sum(axis=0, keepdims=True))[0]
-    gain = family.log_evidence(both, sums).sum() - whole + counts @ (entr(shares) + entr(1 - shares))
-    larger = np.argsort(-both, kind="stable")
-    return Split(both[larger], sums[larger], float(gain))
-
-
-def _both(counts: np.ndarray, averages: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Counts and sums of statistics of the part with the given shares, and of the other."""
-    weights = np.stack([counts * shares, counts * (1 - shares)])
-    return weights.sum(axis=1), weights @ averages
-
-
 @dataclass(frozen=True)
 class FirmSplits:
-    """Two parts of each of many groups, which have each item whole.
+    """Parts that have each item whole.
 
     `first` tells the items of first parts, `counts` the counts of first and second ones, in two rows. A group that
     can't be split has all its items in one part.
@@ -57,39 +38,67 @@ class FirmSplits:
     gains: np.ndarray  # of the evidence of rows
 
 
+def split_softly(
+    family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray, along: np.ndarray, steps: int
+) -> list[Split]:
+    """Parts that share items as components of a mixture do, first cut where `along` changes its sign."""
+    groups = _Groups(family, counts, averages, starts)
+    shares = (along > 0).astype(np.float64)
+    for _ in range(steps):
+        halves = groups.halves(shares)
+        logs = np.subtract(*np.split(digamma(1 + halves[0]), 2))  # of weights
+        shares = expit(groups.differences(halves, logs))
+    halves = groups.halves(shares)
+    gains = groups.gains(halves) + np.add.reduceat(counts * (entr(shares) + entr(1 - shares)), starts)
+    both, sums = (np.stack(np.split(values, 2), axis=1) for values in halves)
+    order = np.argsort(-both, axis=1, kind="stable")
+    return [Split(both[g][order[g]], sums[g][order[g]], float(gains[g])) for g in range(len(starts))]
+
+
 def split_firmly(
     family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray, steps: int
 ) -> FirmSplits:
-    """Split all groups at once. Their items follow each other; `starts` tells where each group begins."""
-    group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(counts)))
-    weighted = counts[:, None] * averages
-    totals = np.add.reduceat(counts, starts), np.add.reduceat(weighted, starts)
+    """Parts that have each item whole, first cut at the mean of each group along its principal direction."""
+    groups = _Groups(family, counts, averages, starts)
     first = family.projections(counts, averages, starts)[:, 0] > 0
-    for step in range(steps + 1):
-        halves = _halves(counts, weighted, first, starts, totals)
-        if step == steps:
-            break
-        slopes, offsets = family.expected(*halves)
-        pulls, leans = np.subtract(*np.split(slopes, 2)), np.subtract(*np.split(offsets, 2))
-        moved = np.einsum("ip,ip->i", averages, pulls[group]) + leans[group] > 0
+    for _ in range(steps):
+        moved = groups.differences(groups.halves(first)) > 0
         size = np.add.reduceat(moved.astype(np.intp), starts)
-        empty = (size == 0) | (size == np.bincount(group))  # these stay as they are
-        moved = np.where(empty[group], first, moved)
+        empty = (size == 0) | (size == groups.sizes)  # these stay as they are
+        moved = np.where(empty[groups.of_items], first, moved)
         if (moved == first).all():
             break
         first = moved
-    gains = np.add(*np.split(family.log_evidence(*halves), 2)) - family.log_evidence(*totals)
-    return FirmSplits(first, halves[0].reshape(2, -1), gains)
+    halves = groups.halves(first)
+    return FirmSplits(first, halves[0].reshape(2, -1), groups.gains(halves))
 
 
-def _halves(
-    counts: np.ndarray,
-    weighted: np.ndarray,
-    first: np.ndarray,
-    starts: np.ndarray,
-    totals: tuple[np.ndarray, np.ndarray],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Counts and sums of statistics of the first parts of all groups, then of the second ones."""
-    part = np.add.reduceat(counts * first, starts)
-    sums = np.add.reduceat(weighted * first[:, None], starts)
-    return np.append(part, totals[0] - part), np.concatenate([sums, totals[1] - sums])
+class _Groups:
+    """Statistics of groups of items and of their parts; those of first parts come before those of second ones."""
+
+    def __init__(self, family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray):
+        self._family = family
+        self._averages = averages
+        self._counts = counts
+        self._weighted = counts[:, None] * averages
+        self._starts = starts
+        self._totals = np.add.reduceat(counts, starts), np.add.reduceat(self._weighted, starts)
+        self.sizes = np.diff(starts, append=len(counts))
+        self.of_items = np.repeat(np.arange(len(starts)), self.sizes)
+
+    def halves(self, shares: np.ndarray) -> Statistics:
+        """Of parts, if first ones have these shares of items."""
+        counts = np.add.reduceat(self._counts * shares, self._starts)
+        sums = np.add.reduceat(self._weighted * shares[:, None], self._starts)
+        return np.append(counts, self._totals[0] - counts), np.concatenate([sums, self._totals[1] - sums])
+
+    def differences(self, halves: Statistics, logs: float | np.ndarray = 0.0) -> np.ndarray:
+        """What first parts expect of each item beyond second ones; `logs` are differences of groups to add."""
+        slopes, offsets = self._family.expected(*halves)
+        pulls, leans = np.subtract(*np.split(slopes, 2)), np.subtract(*np.split(offsets, 2)) + logs
+        return np.einsum("ip,ip->i", self._averages, pulls[self.of_items]) + leans[self.of_items]
+
+    def gains(self, halves: Statistics) -> np.ndarray:
+        """Of the evidence of rows, by being split."""
+        parts = np.add(*np.split(self._family.log_evidence(*halves), 2))
+        return parts - self._family.log_evidence(*self._totals)
