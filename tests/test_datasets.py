@@ -79,6 +79,45 @@ def test_loaders(name):
     assert [part.shape for part in getattr(datasets, name)()] == SHAPES[name]
 
 
+def stand_in(monkeypatch, **arrays):
+    monkeypatch.setattr(datasets, "_read", lambda name: arrays)
+
+
+def test_principal_components_of_digits_keep_what_varies_most(monkeypatch):
+    rng = np.random.default_rng(0)
+    images, images_test = rng.integers(256, size=(200, 5, 4)), rng.integers(256, size=(30, 5, 4))
+    images[:, 2] //= 16  # five rows of pixels, one of which hardly varies
+    stand_in(monkeypatch, x_train=images, y_train=np.arange(200), x_test=images_test, y_test=np.arange(30))
+    X, y, X_test, y_test = datasets.mnist_principal(16)
+    assert (X.dtype, X.shape, X_test.shape) == (np.float64, (200, 16), (30, 16))
+    assert sorted(y) == list(range(200))
+    np.testing.assert_array_equal(y_test, np.arange(30))
+    pixels = images.reshape(200, 20) / 255
+    _, values, axes = np.linalg.svd(pixels - pixels.mean(axis=0))
+    np.testing.assert_allclose(X.T @ X, np.diag(values[:16] ** 2), atol=1e-3)
+    for given, found in ((pixels[y], X), (images_test.reshape(30, 20) / 255, X_test)):
+        expected = (given - pixels.mean(axis=0)) @ axes[:16].T
+        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-4)  # axes may turn
+
+
+def test_patches_are_pieces_of_the_images_that_vary(monkeypatch):
+    rng = np.random.default_rng(0)
+    images = rng.integers(100, 106, (4, 10, 12, 3), np.uint8)  # flat
+    images[1, 4:] += rng.integers(100, size=(6, 12, 3), dtype=np.uint8)
+    stand_in(monkeypatch, x=images)
+    grey = images.mean(axis=3)
+    pieces = np.array([grey[1, i : i + 3, j : j + 3].ravel() for i in range(8) for j in range(10)])
+    pieces = pieces[pieces.std(axis=1) >= 10]
+    pieces /= np.linalg.norm(pieces, axis=1, keepdims=True)
+    found = datasets.image_patches(len(pieces), size=3, random_state=1)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found[np.lexsort(found.T)], pieces[np.lexsort(pieces.T)], atol=1e-6)
+    np.testing.assert_array_equal(found, datasets.image_patches(len(pieces), size=3, random_state=1))
+    assert not np.array_equal(found, datasets.image_patches(len(pieces), size=3, random_state=2))
+    with pytest.raises(ValueError, match="larger sample"):
+        datasets.image_patches(len(pieces) + 1, size=3)
+
+
 def test_another_file_of_that_name_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("MODICUM_DATA", str(tmp_path))
     with pytest.raises(DataError, match="MODICUM_DATA"):

@@ -15,6 +15,7 @@ from modicum.exceptions import DataError
 
 CHECKSUMS = {  # sha256: other copies of these data differ in rows, order or scale, and numbers would not compare
     "boston_housing.npz": "d1bd3d97f147b6b6df1da29e41da49a117fc2979f538c259252afcacab893d86",
+    "cifar10_test.npz": "0513c5802412649c22a3c08dda8896f66a1f7b787bf5dff4105db191fc9d5917",
     "ijcnn1.npz": "db0664d3535443edc731858a8711625e74b8f61aa611c2d9f250640992b3a539",
     "kdd04_bio.npz": "7208bdf998b97bd086a53248f6a3fafdb79fdb757a3be18282d76cf8f21e378a",
     "kddcup99_10pct.npz": "f9d6e74ed3f35c2b9987676c1c43e546958f278b1dca5a19abe844dd72f08ac9",
@@ -155,6 +156,41 @@ def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     found = _read("mnist.npz")
     X, y, X_test, y_test = (found[name] for name in ("x_train", "y_train", "x_test", "y_test"))
     return X.reshape(len(X), -1), y, X_test.reshape(len(X_test), -1), y_test
+
+
+def mnist_principal(n_columns: int = 50) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """MNIST on the first principal components of its training digits, pixels from 0 to 1, as `mnist` gives it.
+
+    Training digits are in a fixed random order: the file's own is not that of a stream of equals.
+    """
+    from sklearn.decomposition import PCA  # seconds to import
+
+    X, y, X_test, y_test = mnist()
+    order = np.random.default_rng(1).permutation(len(X))
+    pixels, pixels_test = X.astype(np.float32) / 255, X_test.astype(np.float32) / 255
+    pca = PCA(n_columns, svd_solver="covariance_eigh").fit(pixels)
+    X, X_test = (pca.transform(part).astype(np.float64) for part in (pixels, pixels_test))
+    return X[order], y[order], X_test, y_test
+
+
+def image_patches(
+    n_rows: int = 330_000, *, size: int = 7, min_deviation: float = 10.0, random_state: int = 0
+) -> np.ndarray:
+    """Patches of CIFAR-10's test images in grey, as float32 rows of `size` x `size` pixels and unit norm.
+
+    They are cut at random places, no two at the same, of those where the standard deviation of pixels (0 to 255) is at
+    least `min_deviation`: gomes2008, section 2.6, whose images and threshold are not to be had.
+    """
+    grey = _read("cifar10_test.npz")["x"].mean(axis=3, dtype=np.float32)
+    windows, squares = (
+        np.lib.stride_tricks.sliding_window_view(values, (size, size), axis=(1, 2)) for values in (grey, grey**2)
+    )
+    variance = squares.mean(axis=(3, 4)) - windows.mean(axis=(3, 4)) ** 2
+    places = np.random.default_rng(random_state).choice(
+        np.flatnonzero(variance >= min_deviation**2), n_rows, replace=False
+    )
+    patches = windows[np.unravel_index(places, variance.shape)].reshape(n_rows, size**2)
+    return patches / np.linalg.norm(patches, axis=1, keepdims=True)
 
 
 def ijcnn1() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

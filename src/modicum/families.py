@@ -577,8 +577,8 @@ def _principal(steps: np.ndarray, weights: np.ndarray, starts: np.ndarray, withi
 
 
 def _normalized(directions: np.ndarray) -> np.ndarray:
-    lengths = np.sqrt(np.einsum("gd,gd->g", directions, directions))
-    return directions / np.maximum(lengths, TINY)[:, None]
+    directions = directions / np.maximum(np.abs(directions).max(axis=1, keepdims=True), TINY)  # squares stay finite
+    return directions / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), TINY)
 
 
 @lru_cache(maxsize=8)
