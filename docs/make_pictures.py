@@ -1,4 +1,4 @@
-"""Make docs/images/digits.png from the package's own figures, and docs/images/forecast.png by its example.
+"""Make docs/images from the package's own figures; forecast.png is made by its example.
 
 python docs/make_pictures.py
 """
@@ -12,9 +12,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 
 import modicum
-from modicum.plot import exemplar_images, sample_map
+from modicum.plot import component_map, exemplar_images, sample_map
+from modicum.plot.images import as_pictures, contact_sheet
 from modicum.plot.style import LIGHT
 
 HERE = Path(__file__).resolve().parent
@@ -58,9 +60,46 @@ def digits() -> Figure:
     )
 
 
+def new_digits() -> Figure:
+    """Means of components before and after further digits come: pictures, though they are learned from 16 numbers."""
+    X, names = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, early = X[order], names[order] < 6
+    pca = PCA(16, random_state=0).fit(X[early])
+    model = modicum.MemoryBoundedMixture(budget=800)
+    sheets, captions = [], []
+    for rows, which in ((X[early], "zeros to fives"), (X[~early], "sixes to nines as well")):
+        model.learn(pca.transform(rows))
+        means = pca.inverse_transform(model.means_[np.argsort(-model.weights_)])
+        sheets.append(contact_sheet(as_pictures(means, (8, 8)), columns=12))
+        captions.append(f"{model.n_seen_:,} digits, {which}: {model.n_components_} components")
+    heights, width = [len(sheet) for sheet in sheets], sheets[0].shape[1]
+    size = 10, 10 * sum(heights) / width + 0.9  # and room for the captions
+    figure = Figure(figsize=size, dpi=100, facecolor=LIGHT["paper"], layout="constrained")
+    for axes, sheet, caption in zip(figure.subplots(2, height_ratios=heights), sheets, captions, strict=True):
+        axes.imshow(sheet, interpolation="nearest")
+        axes.set_axis_off()
+        axes.set_title(caption, fontsize=14, color=LIGHT["ink"], loc="left", pad=10)
+    return figure
+
+
+def clumps() -> Figure:
+    """A mixture of points on a plane, and what is held of them."""
+    rng = np.random.default_rng(5)
+    shapes = np.eye(2) + 0.6 * rng.normal(size=(7, 2, 2))
+    which = rng.choice(7, 20_000, p=rng.dirichlet(np.full(7, 3.0)))
+    X = rng.uniform(-9, 9, (7, 2))[which] + np.einsum("nij,nj->ni", shapes[which], rng.normal(size=(len(which), 2)))
+    figure = component_map(modicum.MemoryBoundedMixture(budget=600).fit(X))
+    figure.set_size_inches(6, 4.5)
+    figure.axes[0].set_axis_off()
+    return figure
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     digits().savefig(IMAGES / "digits.png")
+    new_digits().savefig(IMAGES / "new_digits.png")
+    clumps().savefig(IMAGES / "clumps.png", dpi=120)
     with contextlib.chdir(IMAGES):  # where the example writes its picture
         runpy.run_path(str(FORECAST))
     for picture in sorted(IMAGES.iterdir()):

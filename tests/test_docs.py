@@ -192,6 +192,7 @@ def test_every_public_name_is_told_of():
         ("regression", ["SparseGPRegressor", "PrototypeRegressor", "KRLS"]),
         ("classification", ["StreamSVC"]),
         ("coresets", ["KMeansCoreset", "MixtureCoreset", "StreamKMeans", "StreamGaussianMixture"]),
+        ("mixtures", ["MemoryBoundedMixture", "DirichletProcessMixture"]),
     ],
 )
 def test_every_parameter_is_explained(page, learners):

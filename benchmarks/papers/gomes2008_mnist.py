@@ -4,10 +4,11 @@
 
 Digits on their first 50 principal components; memory of 6,000 rows, half of it the epoch; the stream's length is told
 (`horizon`), as in the paper. Two priors: one chosen by hand, as in the paper, by which a component is expected to have
-a fifth of the variance of each column; and the default, which is fitted. Judged by the free energy, the number of components, and the log-likelihood of 5,000 test
-digits, both by the predictive density and by the density at the mean parameters (plug-in), which differ. Components get
-the label that most of the 10 training digits nearest to their mean have, as if one had looked at the mean, and
-classify the 10,000 test digits; beside it, the label that most of their training digits have.
+a fifth of the variance of each column; and the default, which is fitted. Judged by the free energy, the number of
+components, and the log-likelihood of 5,000 test digits, both by the predictive density and by the density at the mean
+parameters (plug-in), which differ. Components get the label that most of the 10 training digits nearest to their mean
+have, as if one had looked at the mean, and classify the 10,000 test digits; beside it, the label that most of their
+training digits have.
 
 The paper: 88 components for batch in 31.5 hours, 90 for its incremental algorithm in 20; ratio of free energies 0.9756;
 91.2% and 88.5% of the test digits.

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import modicum
-from modicum.cli import coreset, demo, fit, merge, papers, predict, select, show, suggest, tradeoff
+from modicum.cli import coreset, demo, fit, merge, name, papers, predict, select, show, suggest, tradeoff
 
 app = typer.Typer(
     name="modicum",
@@ -31,6 +31,7 @@ app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.command)
 app.command("suggest-c")(suggest.command)
 app.command("merge")(merge.command)
+app.command("name")(name.command)
 app.command("show")(show.command)
 app.command("papers")(papers.command)
 app.command("demo")(demo.command)

@@ -28,7 +28,8 @@ def command(
 
     For exemplars: the cluster, the position of the exemplar that represents the row, and its dissimilarity. For
     selectors: the most similar prototype, its position and the similarity. For regressors: the prediction, and its
-    standard deviation if it is known. For classifiers: the class and its probability.
+    standard deviation if it is known. For classifiers: the class and its probability. For mixtures of unknown size: the
+    component, its name, the logarithm of the row's density, and the probability that it is of a component not seen yet.
     """
     learner = load(state)
     _check_array(output, learner)

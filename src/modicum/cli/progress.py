@@ -63,4 +63,4 @@ def _latest(learner: Learner) -> dict[str, float]:
     if is_classifier(learner):
         return {"accuracy": learner.accuracy_}
     history = getattr(learner, "history_", {})
-    return {name: history[name][-1] for name in ("utility", "value") if len(history.get(name, ()))}
+    return {name: history[name][-1] for name in ("utility", "value", "components") if len(history.get(name, ()))}

@@ -14,7 +14,7 @@ from modicum.budget import format_bytes
 from modicum.cli.predict import StatePath
 
 NEW_LINE = "\n"
-MOST_CLASSES = 12  # names of classes to print
+MOST_NAMES = 12  # of classes or components to print
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -42,19 +42,21 @@ def describe(learner: Learner) -> dict[str, Any]:
     columns = "column" if learner.n_features_in_ == 1 else "columns"
     facts["rows seen"] = f"{learner.n_seen_:,} of {learner.n_features_in_} {columns}"
     facts["held"] = f"{learner.n_retained_:,} rows, {format_bytes(learner.nbytes_)}"
-    for name in ("utility_", "loss_", "value_", "noise_"):
+    for name in ("utility_", "loss_", "value_", "noise_", "free_energy_"):
         if hasattr(learner, name):
-            facts[name.rstrip("_")] = f"{getattr(learner, name):.6g}"
+            facts[name.replace("_", " ").rstrip()] = f"{getattr(learner, name):.6g}"
     if hasattr(learner, "cluster_sizes_"):
         sizes = np.sort(learner.cluster_sizes_)[::-1]
         facts["clusters"] = f"{len(sizes)}; largest {sizes[0]:,.0f} rows, median {np.median(sizes):,.0f}"
     if hasattr(learner, "as_sample"):
         points, weights = learner.as_sample()
         facts["summary"] = f"{len(points):,} points; largest weight {weights.max():,.0f}"
+    if hasattr(learner, "clumps_"):
+        facts |= _mixture(learner)
     if is_classifier(learner):
         facts |= _classifier(learner)
     history = getattr(learner, "history_", {})
-    for name in ("utility", "value", "accuracy"):
+    for name in ("utility", "value", "accuracy", "components"):
         if len(history.get(name, ())):
             facts[f"{name} so far"] = sparkline(history[name])
     if hasattr(learner, "guarantee"):
@@ -64,10 +66,22 @@ def describe(learner: Learner) -> dict[str, Any]:
     return facts
 
 
+def _mixture(learner: Any) -> dict[str, Any]:
+    """Facts about a mixture that finds its components."""
+    names, shares, kept = learner.component_names_, learner.weights_, learner.clumps_
+    clumps, single = kept["counts"][kept["is_clump"]], np.count_nonzero(~kept["is_clump"])
+    largest = np.argsort(-shares, kind="stable")[:MOST_NAMES]
+    shown = ", ".join(f"{names[k]} {shares[k]:.1%}" for k in largest)
+    return {
+        "components": f"{len(names)}: {shown}{', …' if len(names) > MOST_NAMES else ''}",
+        "clumps": f"{len(clumps):,} of {clumps.sum():,.0f} rows; {single:,} rows are single",
+    }
+
+
 def _classifier(learner: Any) -> dict[str, Any]:
     """Facts about a classifier that chooses its settings."""
-    shown = ", ".join(str(label) for label in learner.classes_[:MOST_CLASSES])
-    more = ", …" if len(learner.classes_) > MOST_CLASSES else ""
+    shown = ", ".join(str(label) for label in learner.classes_[:MOST_NAMES])
+    more = ", …" if len(learner.classes_) > MOST_NAMES else ""
     facts = {
         "classes": f"{len(learner.classes_)}: {shown}{more}",
         "accuracy": f"{learner.accuracy_:.4f} of rows, each classified before it was learned",

@@ -1,7 +1,8 @@
 """Parameters from option texts: `0.5`, `false`, `none`, `64 MiB`, `0.1,1,10`, a file of rows, `rbf(0.5)`.
 
-A kernel, an objective or a learner with parameters of its own is written as a call of its name; kernels add and
-multiply. Nothing is run but the constructors of modicum: arguments are numbers, words, lists and further such calls.
+A kernel, an objective, a family or a learner with parameters of its own is written as a call of its name; kernels add
+and multiply. Nothing is run but the constructors of modicum: arguments are numbers, words, lists and further such
+calls.
 """
 
 import ast
@@ -15,6 +16,7 @@ import numpy as np
 
 import modicum
 from modicum.base import Learner
+from modicum.families import FAMILIES
 from modicum.kernels import named as kernels
 from modicum.params import ROWS
 from modicum.select.objectives import named as objectives
@@ -36,7 +38,7 @@ def command_name(cls: type[Learner]) -> str:
 def makers() -> dict[str, Callable[..., Any]]:
     """What can be called, by name."""
     learners = {command_name(cls): cls for cls in modicum.load_all_learners().values()}
-    return {**kernels.NAMED, **objectives.NAMED, **learners}
+    return {**kernels.NAMED, **objectives.NAMED, **FAMILIES, **learners}
 
 
 def parameter(cls: type[Any], name: str, text: str | None) -> Any:

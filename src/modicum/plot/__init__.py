@@ -6,9 +6,10 @@ nothing is shown or kept behind your back. Needs `modicum[cli]`.
 
 from modicum.plot.classes import accuracy_over_stream, confusion_matrix, largest_weights, weight_images
 from modicum.plot.coresets import coreset_map, point_weights
-from modicum.plot.curves import curve, utility_over_stream, value_over_stream
+from modicum.plot.curves import components_over_stream, curve, utility_over_stream, value_over_stream
 from modicum.plot.images import exemplar_images
 from modicum.plot.maps import prototype_map, sample_map
+from modicum.plot.mixtures import component_images, component_map
 from modicum.plot.predictions import interval_coverage, predictions_and_truth
 from modicum.plot.report import write_report, write_tradeoff_report
 from modicum.plot.similarities import nearest_similarities, similarity_matrix
@@ -18,6 +19,9 @@ from modicum.plot.tradeoffs import data_time, risk_by_size, risk_time, search_pa
 __all__ = [
     "accuracy_over_stream",
     "cluster_sizes",
+    "component_images",
+    "component_map",
+    "components_over_stream",
     "confusion_matrix",
     "coreset_map",
     "curve",

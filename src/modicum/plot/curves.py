@@ -39,6 +39,16 @@ def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps"
     return figure
 
 
+def components_over_stream(mixture: Any) -> "Figure":
+    """The number of components after each round, against the rows seen, and the free energy per row behind it."""
+    history = mixture.history_
+    rows = history["n_seen"]
+    figure, axes = _curve(rows, history["components"], "rows seen", "components")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    _behind(axes, rows, history["free_energy"] / rows, "free energy per row", filled=False)
+    return figure
+
+
 def curve(learner: Any, name: str) -> "Figure":
     """One column of `history_` against its first column."""
     history = learner.history_
@@ -56,15 +66,16 @@ def _curve(x: np.ndarray, y: np.ndarray, x_name: str, y_name: str) -> tuple["Fig
     return figure, axes
 
 
-def _behind(axes: Any, x: np.ndarray, y: np.ndarray, name: str) -> None:
-    """A faint second curve with an axis of its own on the right."""
+def _behind(axes: Any, x: np.ndarray, y: np.ndarray, name: str, *, filled: bool = True) -> None:
+    """A faint second curve with an axis of its own on the right; filled down to zero, or alone."""
     second = axes.twinx()
     second.plot(x, y, color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label=name)
-    second.fill_between(x, y, color=LIGHT["soft"], linewidth=0, alpha=0.13)
     for spine in second.spines.values():
         spine.set_visible(False)
     second.tick_params(colors=LIGHT["soft"], labelsize=FONT, length=0, pad=5)
-    second.set_ylim(bottom=0)
+    if filled:
+        second.fill_between(x, y, color=LIGHT["soft"], linewidth=0, alpha=0.13)
+        second.set_ylim(bottom=0)
     format_ticks(second.yaxis, short)
     second.set_ylabel(name, color=LIGHT["soft"], fontsize=FONT, labelpad=6)
     axes.yaxis.label.set_color(LIGHT["accent"])

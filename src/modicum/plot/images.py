@@ -1,4 +1,4 @@
-"""What the exemplars look like, when rows are pictures."""
+"""What exemplars, or other rows that are pictures, look like."""
 
 import base64
 import io
@@ -23,7 +23,11 @@ def exemplar_images(learner: Any, shape: tuple[int, ...]) -> "Figure":
     `shape` is (height, width) for grey pictures or (height, width, 3) for colour; rows are such pictures, flattened.
     """
     order = np.argsort(-learner.cluster_sizes_, kind="stable")
-    pictures = as_pictures(learner.exemplars_, shape)[order]
+    return picture_sheet(as_pictures(learner.exemplars_, shape)[order])
+
+
+def picture_sheet(pictures: np.ndarray) -> "Figure":
+    """Pictures in a few lines that fill a rectangle."""
     columns = math.ceil(math.sqrt(len(pictures) * 1.3))
     sheet = contact_sheet(pictures, columns)
     figure, axes = new_figure(WIDTH * sheet.shape[0] / sheet.shape[1])

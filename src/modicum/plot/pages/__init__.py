@@ -18,6 +18,7 @@ from modicum.plot.pages.coresets import (
     stream_kmeans,
 )
 from modicum.plot.pages.exemplars import exemplar_clustering
+from modicum.plot.pages.mixtures import memory_bounded_mixture
 from modicum.plot.pages.others import any_learner, online_kmeans, reservoir
 from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
 from modicum.plot.pages.selectors import selector
@@ -27,6 +28,7 @@ PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "KMeansCoreset": kmeans_coreset,
     "KRLS": krls,
     "Learner": any_learner,
+    "MemoryBoundedMixture": memory_bounded_mixture,
     "MixtureCoreset": mixture_coreset,
     "OnlineKMeans": online_kmeans,
     "PrototypeRegressor": prototype_regressor,

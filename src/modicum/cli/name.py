@@ -1,0 +1,46 @@
+"""`modicum name STATE c3=boots`: names for the components of a saved mixture."""
+
+from typing import Annotated, Any
+
+import typer
+
+from modicum import state
+from modicum.base import from_content
+from modicum.cli import options as o
+from modicum.cli.output import check_folder
+from modicum.cli.predict import StatePath
+from modicum.cli.progress import say
+
+
+def command(
+    path: StatePath,
+    names: Annotated[list[str], typer.Argument(help="What a component is called now and what it is to be: c3=boots.")],
+    output: Annotated[
+        o.Path | None, typer.Option("-o", "--output", help="State file to write. Default: STATE.")
+    ] = None,
+) -> None:
+    """Name components of a mixture. They keep their names while it goes on learning, and when it is merged."""
+    check_folder(output)
+    content = state.read(path)
+    learner: Any = from_content(content, str(path))
+    if not hasattr(learner, "name_component"):
+        raise ValueError(f"{path} is of a {type(learner).__name__}, which has no components to name.")
+    for pair in names:
+        _rename(learner, pair)
+    place = content.get("checkpoint")
+    if output is None and place is not None:  # so that the run can go on
+        run = state.Checkpoint(path, every=0, run=place["run"])
+        run.write(learner, place["position"], finished=place["finished"])
+    else:
+        learner.save(output or path)
+    say(f"{len(names)} of {learner.n_components_} components named; state in {output or path}")
+
+
+def _rename(learner: Any, pair: str) -> None:
+    known = learner.component_names_
+    old, _, new = pair.partition("=")
+    if not new:
+        raise ValueError(f"a name is given as c3=boots; got {pair!r}.")
+    if old not in known:
+        raise ValueError(f"no component is called {old!r}; there are {', '.join(known)}.")
+    learner.name_component(known.index(old), new)
