@@ -326,9 +326,14 @@ class FullGaussian(Gaussian):
         means = sums[:, : self.n_features] / weights[:, None]
         products = self._unpacked(sums)
         scatter = self._scatter + products - weights[:, None, None] * means[:, :, None] * means[:, None, :]
-        across = np.arange(self.n_features)  # what cancels leaves rounding, which must not make a variance negative
-        scatter[:, across, across] += self.n_features * ROUNDING * products[:, across, across]
-        return means, np.linalg.cholesky(scatter)
+        across = np.arange(self.n_features)
+        rounding = self.n_features * ROUNDING * np.abs(products[:, across, across])
+        while True:  # what cancels leaves rounding, in parts of larger groups more than of their own
+            scatter[:, across, across] += rounding
+            try:
+                return means, np.linalg.cholesky(scatter)
+            except np.linalg.LinAlgError:
+                rounding = 10 * rounding.max(axis=0)
 
     def _unpacked(self, sums: np.ndarray) -> np.ndarray:
         """Sums of products as symmetric matrices."""
