@@ -27,6 +27,7 @@ FIRST_SHARE = 0.1  # of the variance of a column: what components are expected t
 LEAST_SHARE = 1e-6  # what they are expected to have at least, however narrow those found are
 POWER_STEPS = 30  # towards a principal direction: enough to cut along it
 TINY = 1e-300
+LARGEST = 1e140  # value of which sums of squares are finite
 
 
 class Family(Part):
@@ -155,6 +156,10 @@ class Gaussian(Family):
 
     def centers(self, averages: np.ndarray) -> np.ndarray:
         return self.mean + averages[:, : self.n_features]
+
+    def check(self, X: np.ndarray, owner: str) -> None:
+        if max(X.max(), -X.min()) > LARGEST:
+            raise DataError(f"{owner}: a value is beyond {LARGEST:g}; its square would overflow.")
 
     def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:
         family, d = copy.copy(self), X.shape[1]
@@ -334,6 +339,8 @@ class FullGaussian(Gaussian):
                 return means, np.linalg.cholesky(scatter)
             except np.linalg.LinAlgError:
                 rounding = 10 * rounding.max(axis=0)
+                if not np.isfinite(rounding).all():
+                    raise
 
     def _unpacked(self, sums: np.ndarray) -> np.ndarray:
         """Sums of products as symmetric matrices."""
@@ -562,7 +569,8 @@ def _means(weights: np.ndarray, values: np.ndarray, starts: np.ndarray) -> np.nd
 
 def _leading(scatter: np.ndarray) -> np.ndarray:
     """The leading eigenvectors of positive semidefinite matrices, as well as a few powers of them tell."""
-    directions = scatter[np.arange(len(scatter)), np.diagonal(scatter, axis1=1, axis2=2).argmax(axis=1)]
+    largest = np.abs(scatter).sum(axis=2).argmax(axis=1)
+    directions = _normalized(scatter[np.arange(len(scatter)), largest])
     for _ in range(POWER_STEPS):
         directions = _normalized(np.einsum("gij,gj->gi", scatter, directions))
     return directions

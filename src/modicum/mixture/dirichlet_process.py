@@ -12,7 +12,7 @@ from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components
 from modicum.mixture.items import Items
-from modicum.mixture.search import Fit, Search, first_components
+from modicum.mixture.search import Search
 from modicum.params import NULL, POSITIVE, Constraint, Int, check_params
 
 LEAST_ROWS = 5000  # with which a search begins that goes on with twice as many, until it has all
@@ -95,17 +95,16 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
         X, weight = X[weight > 0], weight[weight > 0]
         family = as_family(self.family).bound(X, weight)
         step = 2 ** max(0, int(np.log2(len(X) / LEAST_ROWS)))
-        items = Items.of_rows(family, X[::step], weight[::step])
-        fit = self._search(items, first_components(items, self.concentration))
+        fit = self._search(Items.of_rows(family, X[::step], weight[::step])).first(self.concentration)
         while step > 1:
             step //= 2
-            fit = self._search(Items.of_rows(family, X[::step], weight[::step]), fit.components)
+            items = Items.of_rows(family, X[::step], weight[::step])
+            fit = self._search(items).run(fit.components.scaled_to(items.counts.sum()))
         self._components, self.free_energy_ = fit.components.sorted(), fit.free_energy
         return self
 
-    def _search(self, items: Items, start: Components) -> Fit:
-        most = self.max_components or len(items)
-        return Search(items, self.tol, most).run(start.scaled_to(items.counts.sum()))
+    def _search(self, items: Items) -> Search:
+        return Search(items, self.tol, self.max_components or len(items))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""

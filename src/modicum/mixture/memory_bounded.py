@@ -16,7 +16,7 @@ from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import Compression
 from modicum.mixture.memory import Memory
 from modicum.mixture.room import Room, divide
-from modicum.mixture.search import Search, first_components
+from modicum.mixture.search import Search
 from modicum.parallel import single_threaded_blas
 from modicum.params import BUDGET, NULL, POSITIVE, Int
 
@@ -162,24 +162,20 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def _build(self) -> None:
         """A round: the best mixture that is found for all that is kept, beginning with the last one."""
         started = time.perf_counter()
-        search, start = self._search()
-        fit = search.run(start)
+        search = self._search()
+        fit = search.first(self.concentration) if self._components is None else search.run(self._components)
         self._components, self._free_energy, self._is_current = fit.components, fit.free_energy, True
         kept, seconds = self._memory, time.perf_counter() - started
         sizes = len(kept.clump_counts), kept.n_singlets
         self._rounds.record(kept.n_taken, len(fit.components), fit.free_energy, *sizes, seconds)
 
-    def _search(self) -> tuple[Search, Components]:
-        """A search in all that is kept, and where it begins."""
+    def _search(self) -> Search:
+        """A search for components of all that is kept."""
         if self._components is None:
-            rows, weights = self._memory.rows.values, self._memory.weights
-            family = as_family(self.family).bound(rows, weights)
-            items = self._memory.items(family)
-            start = first_components(items, self.concentration)
+            family = as_family(self.family).bound(self._memory.rows.values, self._memory.weights)
         else:
-            start = self._components
-            items = self._memory.items(start.family)
-        return Search(items, self.tol, self._own_room().max_components), start
+            family = self._components.family
+        return Search(self._memory.items(family), self.tol, self._own_room().max_components)
 
     def _compress(self) -> None:
         """Make room for the next epoch."""
@@ -227,9 +223,9 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return self._derive(self._fit_between_rounds)
 
     def _fit_between_rounds(self) -> tuple[Components, float]:
-        search, start = self._search()
+        search = self._search()
         with single_threaded_blas():
-            fit = search.run(start) if self._components is None else search.climb(start)
+            fit = search.first(self.concentration) if self._components is None else search.climb(self._components)
         return fit.components, fit.free_energy
 
     @property

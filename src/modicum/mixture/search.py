@@ -18,7 +18,7 @@ from modicum.mixture.sticks import Sticks
 from modicum.nearest import by_label
 
 ONE_GROUP = np.zeros(1, np.intp)  # where the only group of items starts
-FIRST_GROUPS = 4  # to begin with: two parts may lose where three or four gain
+FIRST_GROUPS = 1, 4  # to begin with: two parts may lose where four gain, and four may be too many to merge again
 LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
 MOST_ITEMS = 4096  # that are looked at together for splits
 UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
@@ -40,10 +40,10 @@ class Fit:
         return self.expectation.likelihood - self.components.complexity
 
 
-def first_components(items: Items, concentration: float) -> Components:
-    """A few groups of items, cut along principal directions: where a search may begin."""
+def first_components(items: Items, concentration: float, n_groups: int) -> Components:
+    """Groups of items, cut along principal directions: where a search may begin."""
     groups = [_sample(np.arange(len(items)))]
-    while len(groups) < FIRST_GROUPS and len(groups[-1]) > 1:
+    while len(groups) < n_groups and len(groups[-1]) > 1:
         group = groups.pop()
         first = split_firmly(items.family, items.counts[group], items.averages(group), ONE_GROUP, LOCAL_STEPS).first
         if first.all() or not first.any():  # equal items
@@ -67,8 +67,14 @@ class Search:
         self._max_components = max_components
         self._in_vain: dict[str, float] = {}  # counts, by name, of components that were not worth a split
 
+    def first(self, concentration: float) -> Fit:
+        """The best that is found from the beginning."""
+        starts = [first_components(self._items, concentration, count) for count in FIRST_GROUPS]
+        return max(map(self.run, starts), key=lambda fit: fit.free_energy)
+
     def run(self, start: Components) -> Fit:
         """The best that is found from `start` on by updates, splits and merges."""
+        self._in_vain.clear()
         start = start.merged(self._best_pairs(start, 0.0))
         while len(start) > self._max_components:
             start = start.merged(self._best_pairs(start, -np.inf)[: len(start) - self._max_components])

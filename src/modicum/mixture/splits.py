@@ -62,14 +62,14 @@ def split_firmly(
     groups = _Groups(family, counts, averages, starts)
     first = family.projections(counts, averages, starts)[:, 0] > 0
     for _ in range(steps):
-        moved = groups.differences(groups.halves(first)) > 0
+        moved = groups.differences(groups.halves(first.astype(np.float64))) > 0
         size = np.add.reduceat(moved.astype(np.intp), starts)
         empty = (size == 0) | (size == groups.sizes)  # these stay as they are
         moved = np.where(empty[groups.of_items], first, moved)
         if (moved == first).all():
             break
         first = moved
-    halves = groups.halves(first)
+    halves = groups.halves(first.astype(np.float64))
     return FirmSplits(first, halves[0].reshape(2, -1), groups.gains(halves))
 
 
@@ -87,10 +87,11 @@ class _Groups:
         self.of_items = np.repeat(np.arange(len(starts)), self.sizes)
 
     def halves(self, shares: np.ndarray) -> Statistics:
-        """Of parts, if first ones have these shares of items."""
-        counts = np.add.reduceat(self._counts * shares, self._starts)
-        sums = np.add.reduceat(self._weighted * shares[:, None], self._starts)
-        return np.append(counts, self._totals[0] - counts), np.concatenate([sums, self._totals[1] - sums])
+        """Of parts, if first ones have these shares of items. A difference from the whole might have no digits left."""
+        both = shares, 1 - shares
+        counts = [np.add.reduceat(self._counts * part, self._starts) for part in both]
+        sums = [np.add.reduceat(self._weighted * part[:, None], self._starts) for part in both]
+        return np.concatenate(counts), np.concatenate(sums)
 
     def differences(self, halves: Statistics, logs: float | np.ndarray = 0.0) -> np.ndarray:
         """What first parts expect of each item beyond second ones; `logs` are differences of groups to add."""
