@@ -158,7 +158,7 @@ class Gaussian(Family):
         return self.mean + averages[:, : self.n_features]
 
     def check(self, X: np.ndarray, owner: str) -> None:
-        if max(X.max(), -X.min()) > LARGEST:
+        if max(float(X.max()), -float(X.min())) > LARGEST:
             raise DataError(f"{owner}: a value is beyond {LARGEST:g}; its square would overflow.")
 
     def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:

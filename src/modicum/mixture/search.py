@@ -16,11 +16,13 @@ from modicum.mixture.items import Expectation, Items
 from modicum.mixture.splits import Split, split_firmly, split_softly
 from modicum.mixture.sticks import Sticks
 from modicum.nearest import by_label
+from modicum.parallel import run_tiles
 
 ONE_GROUP = np.zeros(1, np.intp)  # where the only group of items starts
 FIRST_GROUPS = 1, 4  # to begin with: two parts may lose where four gain, and four may be too many to merge again
 LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
-MOST_ITEMS = 4096  # that are looked at together for splits
+MOST_ITEMS = 4096  # that are looked at for one split
+BATCH_ITEMS = 1024  # of components that are split at once: enough for all threads
 UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
 NEAREST = 5  # other components that a component may be merged with
 COARSE = 10  # times the tolerance: for updates between splits
@@ -117,11 +119,15 @@ class Search:
         borders = np.cumsum(np.bincount(labels, minlength=len(components)))[:-1]
         members = dict(enumerate(np.split(by_label(labels, len(components)), borders)))
         tried = [k for k, which in members.items() if len(which) > 1 and self._is_worth_a_try(components, k)]
+        batches = list(_batches({k: members[k] for k in tried}))
         found: dict[int, tuple[float, Split]] = {}
-        for batch in _batches({k: members[k] for k in tried}):
-            found |= self._splits(components, batch)
+
+        def work(part: slice) -> None:
+            found.update(self._splits(components, batches[part.start]))
+
+        run_tiles(work, len(batches), 1)
         self._in_vain |= {components.names[k]: components.counts[k] for k in tried if k not in found}
-        best = sorted(found, key=lambda k: -found[k][0])[: max(0, self._max_components - len(components))]
+        best = sorted(found, key=lambda k: (-found[k][0], k))[: max(0, self._max_components - len(components))]
         return {k: found[k][1] for k in best}
 
     def _is_worth_a_try(self, components: Components, k: int) -> bool:
@@ -213,7 +219,7 @@ def _batches(members: dict[int, np.ndarray]) -> Iterator[dict[int, np.ndarray]]:
     """Components and their items, so many at a time that not too much is gathered."""
     batch: dict[int, np.ndarray] = {}
     for k, which in members.items():
-        if batch and sum(len(_sample(group)) for group in batch.values()) + len(_sample(which)) > MOST_ITEMS:
+        if batch and sum(len(_sample(group)) for group in batch.values()) + len(_sample(which)) > BATCH_ITEMS:
             yield batch
             batch = {}
         batch[k] = which

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, entr, expit
 
+from modicum._jit.splits import add_halves, dot_with_groups
 from modicum.families import Family
 
 Statistics = tuple[np.ndarray, np.ndarray]  # counts, sums
@@ -62,14 +63,14 @@ def split_firmly(
     groups = _Groups(family, counts, averages, starts)
     first = family.projections(counts, averages, starts)[:, 0] > 0
     for _ in range(steps):
-        moved = groups.differences(groups.halves(first.astype(np.float64))) > 0
+        moved = groups.differences(groups.halves(first)) > 0
         size = np.add.reduceat(moved.astype(np.intp), starts)
         empty = (size == 0) | (size == groups.sizes)  # these stay as they are
         moved = np.where(empty[groups.of_items], first, moved)
         if (moved == first).all():
             break
         first = moved
-    halves = groups.halves(first.astype(np.float64))
+    halves = groups.halves(first)
     return FirmSplits(first, halves[0].reshape(2, -1), groups.gains(halves))
 
 
@@ -80,26 +81,29 @@ class _Groups:
         self._family = family
         self._averages = averages
         self._counts = counts
-        self._weighted = counts[:, None] * averages
         self._starts = starts
-        self._totals = np.add.reduceat(counts, starts), np.add.reduceat(self._weighted, starts)
-        self.sizes = np.diff(starts, append=len(counts))
+        self._borders = np.append(starts, len(counts))
+        self.sizes = np.diff(self._borders)
         self.of_items = np.repeat(np.arange(len(starts)), self.sizes)
 
     def halves(self, shares: np.ndarray) -> Statistics:
         """Of parts, if first ones have these shares of items. A difference from the whole might have no digits left."""
-        both = shares, 1 - shares
-        counts = [np.add.reduceat(self._counts * part, self._starts) for part in both]
-        sums = [np.add.reduceat(self._weighted * part[:, None], self._starts) for part in both]
+        shares = shares.astype(np.float64, copy=False)
+        counts = [np.add.reduceat(self._counts * part, self._starts) for part in (shares, 1 - shares)]
+        sums = np.zeros((2, len(self._starts), self._averages.shape[1]))
+        add_halves(self._counts, self._averages, shares, self._borders, *sums)
         return np.concatenate(counts), np.concatenate(sums)
 
     def differences(self, halves: Statistics, logs: float | np.ndarray = 0.0) -> np.ndarray:
         """What first parts expect of each item beyond second ones; `logs` are differences of groups to add."""
         slopes, offsets = self._family.expected(*halves)
         pulls, leans = np.subtract(*np.split(slopes, 2)), np.subtract(*np.split(offsets, 2)) + logs
-        return np.einsum("ip,ip->i", self._averages, pulls[self.of_items]) + leans[self.of_items]
+        out = np.empty(len(self._counts))
+        dot_with_groups(self._averages, pulls, self._borders, out)
+        return out + leans[self.of_items]
 
     def gains(self, halves: Statistics) -> np.ndarray:
         """Of the evidence of rows, by being split."""
         parts = np.add(*np.split(self._family.log_evidence(*halves), 2))
-        return parts - self._family.log_evidence(*self._totals)
+        whole = [np.add(*np.split(values, 2)) for values in halves]
+        return parts - self._family.log_evidence(*whole)
