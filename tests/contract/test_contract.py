@@ -21,6 +21,10 @@ LEARNERS = {
         modicum.KMeansCoreset(20, 3, calibrate=False, budget="32 KiB"),
         modicum.KMeansCoreset(25, 2, method="lightweight", budget=300),
     ],
+    "MemoryBoundedMixture": [  # long epochs: compression is what takes time
+        modicum.MemoryBoundedMixture(budget=700, epoch=600),
+        modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
+    ],
     "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
     "StreamGaussianMixture": [
         modicum.StreamGaussianMixture(2, size=40),
@@ -113,6 +117,7 @@ EXPECTED_FAILURES = {
         modicum.ExemplarClustering(3, random_state=0),
         modicum.OnlineKMeans(3),
         modicum.KMeansCoreset(10, 3, random_state=0),
+        modicum.MemoryBoundedMixture(),
         modicum.MixtureCoreset(10, 3, random_state=0),
         modicum.StreamGaussianMixture(2, random_state=0),
         modicum.StreamKMeans(3, random_state=0),

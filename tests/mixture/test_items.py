@@ -1,0 +1,93 @@
+"""Items against rows written out one by one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import entr, logsumexp
+
+from modicum.families import as_family
+from modicum.mixture import items as module
+from modicum.mixture.items import Items
+
+
+def shares_of(items, components):
+    """(log-likelihoods, shares) of all items."""
+    slopes, offsets = components.scores
+    scores = items.averages(slice(0, len(items))) @ slopes.T + offsets
+    logs = logsumexp(scores, axis=1)
+    return logs, np.exp(scores - logs[:, None])
+
+
+def test_expectation(name, make_items, make_components):
+    items = make_items(name, seed=1)
+    known = make_components(items, 4)
+    found = items.expect(known)
+    logs, shares = shares_of(items, known)
+    weights = items.counts[:, None] * shares
+    assert_allclose(found.likelihood, items.counts @ logs)
+    assert_allclose(found.counts, weights.sum(axis=0))
+    assert_allclose(found.sums, weights.T @ items.averages(slice(0, len(items))), atol=1e-8)
+    assert_array_equal(found.labels, shares.argmax(axis=1))
+
+
+def test_entropy_between_pairs(name, make_items, make_components):
+    items = make_items(name, seed=1)
+    known = make_components(items, 4)
+    _, shares = shares_of(items, known)
+    pairs = np.array([[0, 1], [1, 3], [0, 2]])
+    expected = []
+    for one, two in pairs:
+        both = shares[:, one] + shares[:, two]
+        part = np.divide(shares[:, one], both, out=np.zeros_like(both), where=both > 0)
+        expected.append(items.counts @ (both * (entr(part) + entr(1 - part))))
+    assert_allclose(items.entropy_between(known, pairs), expected, atol=1e-8)
+
+
+def test_equal_rows_may_be_one_row_or_a_clump(name, rows, make_components):
+    X, times = rows(name, 6), np.array([1, 3, 2, 1, 5, 1])
+    family = as_family(name).bound(X, times.astype(float))
+    repeated = Items.of_rows(family, np.repeat(X, times, axis=0), np.ones(times.sum()))
+    weighted = Items.of_rows(family, X, times.astype(float))
+    clumps = Items(family, X[:0], np.empty(0), times.astype(float), times[:, None] * family.statistics(X))
+    known = make_components(weighted, 3)
+    expected = repeated.expect(known)
+    for items in (weighted, clumps):
+        found = items.expect(known)
+        assert_allclose(found.likelihood, expected.likelihood)
+        assert_allclose(found.counts, expected.counts)
+        assert_allclose(found.sums, expected.sums, atol=1e-8)
+
+
+def test_clumps_come_first(name, make_items):
+    items = make_items(name)
+    assert items.n_clumps == 3
+    assert_array_equal(items.counts[:3], 8.0)
+    assert_allclose(items.averages(slice(3, 33)), items.family.statistics(items.rows))
+    assert_allclose(items.averages(np.array([1, 5])), items.averages(slice(0, 33))[[1, 5]])
+
+
+def test_totals(name, make_items):
+    items = make_items(name, seed=1)
+    groups = [np.array([0, 4, 9]), np.arange(10, 33)]
+    counts, sums = items.totals(groups)
+    averages = items.averages(slice(0, len(items)))
+    for at, group in enumerate(groups):
+        assert_allclose(counts[at], items.counts[group].sum())
+        assert_allclose(sums[at], items.counts[group] @ averages[group])
+
+
+@pytest.mark.parametrize("limit", ["KEPT_BYTES", "TILE"])
+def test_results_do_not_depend_on_how_the_work_is_divided(limit, name, make_items, make_components, monkeypatch):
+    items = make_items(name, count=300)
+    known = make_components(items, 4)
+    expected, pairs = items.expect(known), np.array([[0, 1], [2, 3]])
+    entropy, totals = items.entropy_between(known, pairs), items.totals([np.arange(2, 250)])
+    monkeypatch.setattr(module, limit, 7)
+    again = make_items(name, count=300)
+    found = again.expect(known)
+    assert_allclose(found.likelihood, expected.likelihood)
+    assert_allclose(found.sums, expected.sums, atol=1e-8)
+    assert_array_equal(found.labels, expected.labels)
+    assert_allclose(again.entropy_between(known, pairs), entropy)
+    for left, right in zip(again.totals([np.arange(2, 250)]), totals, strict=True):
+        assert_allclose(left, right)

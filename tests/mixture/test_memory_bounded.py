@@ -1,0 +1,394 @@
+"""The mixture of a stream: against the one of all rows, within its budget, in all its states."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import modicum
+from modicum import DirichletProcessMixture, MemoryBoundedMixture
+from modicum.budget import as_budget
+from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.families import FullGaussian, Multinomial, as_family
+
+CENTERS = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [20.0, 20.0]])
+
+
+def clusters(count, kinds=(0, 1, 2, 3), seed=0):
+    rng = np.random.default_rng(seed)
+    return CENTERS[rng.choice(kinds, count)] + rng.normal(size=(count, 2))
+
+
+def streamed(model, X, chunk=50):
+    for start in range(0, len(X), chunk):
+        model.partial_fit(X[start : start + chunk])
+    return model
+
+
+def spent(model):
+    """Numbers that clumps and rows take, as the thesis counts them."""
+    memory, d = model._memory, model.n_features_in_
+    return len(memory.clump_counts) * (memory.clump_sums.shape[1] + 1) + len(memory.weights) * d
+
+
+def assert_all_there(model, X):
+    """Clumps tell of every row."""
+    kept = model.clumps_
+    assert_allclose(kept["counts"].sum(), len(X))
+    assert_allclose(kept["counts"] @ kept["means"], X.sum(axis=0), rtol=1e-9, atol=1e-6)
+    assert model.n_seen_ == len(X)
+    assert model.n_retained_ == len(kept["counts"]) == len(kept["labels"]) == len(kept["is_clump"])
+    assert_allclose(kept["counts"][~kept["is_clump"]], 1)
+
+
+# ---- against all rows ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 60, 99, 100])
+def test_within_an_epoch_it_is_the_mixture_of_all_rows(name, count, rows):
+    X, new = rows(name, count), rows(name, 20, seed=1)
+    model = MemoryBoundedMixture(name, budget=200, epoch=100).partial_fit(X)
+    batch = DirichletProcessMixture(name, tol=model.tol).fit(X)
+    order = np.argsort(-model.weights_, kind="stable")
+    assert model.n_components_ == batch.n_components_
+    assert_allclose(model.free_energy_, batch.free_energy_)
+    assert_allclose(model.means_[order], batch.means_)
+    for ask in ("score_samples", "plug_in_score_samples", "novelty"):
+        assert_allclose(getattr(model, ask)(new), getattr(batch, ask)(new), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "diagonal"])
+def test_a_third_of_the_rows_is_nearly_as_good(kind):
+    X, new = clusters(600), clusters(500, seed=1)
+    model = streamed(MemoryBoundedMixture(kind, budget=200), X, 170)
+    batch = DirichletProcessMixture(kind).fit(X)
+    assert model.n_components_ == batch.n_components_ == 4
+    assert model.score(new) > batch.score(new) - 0.05
+    assert model.free_energy_ <= batch.free_energy_ + 0.01 * len(X)  # constraints can only cost, but for the tolerance
+    assert model.free_energy_ > batch.free_energy_ - 0.1 * len(X)
+    assert_all_there(model, X)
+
+
+def test_topics_of_a_stream(rows):
+    X = rows("multinomial", 500)
+    model = streamed(MemoryBoundedMixture("multinomial", budget=100), X)
+    assert model.n_components_ == 3
+    order = model.means_.argmax(axis=1).argsort()
+    assert_allclose(model.means_[order], 0.1 + 0.7 * np.eye(3), atol=0.03)
+    assert_all_there(model, X)
+
+
+def test_what_comes_late_is_found_and_was_new():
+    model = streamed(MemoryBoundedMixture(budget=200), clusters(400, (0, 1)))
+    late = clusters(200, (3,), seed=1)
+    assert model.n_components_ == 2
+    assert (model.novelty(late) > 0.9).all()
+    streamed(model, late)
+    assert model.n_components_ == 3
+    assert np.median(model.novelty(clusters(100, (3,), seed=2))) < 0.1
+    assert np.unique(model.predict(late)).tolist() == [2]  # components are in the order in which they were found
+
+
+def test_rows_that_are_alike_stay_few():
+    """A stream of one kind does not grow components by its length."""
+    rng = np.random.default_rng(0)
+    model = streamed(MemoryBoundedMixture(budget=200), rng.normal(size=(600, 2)))
+    assert model.n_components_ <= 2
+
+
+# ---- budget --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"budget": 60}, {"budget": 90, "epoch": 50}, {"budget": 60, "horizon": 10_000}])
+def test_rows_of_a_budget(name, options, rows):
+    X = rows(name, 154)
+    model = MemoryBoundedMixture(name, **options)
+    for start in range(0, 154, 11):
+        model.partial_fit(X[start : start + 11])
+        assert spent(model) <= options["budget"] * 3
+    assert_all_there(model, X)
+    assert model.clumps_["is_clump"].any()
+
+
+@pytest.mark.parametrize(("budget", "dtype"), [("9 KiB", np.float64), ("16 KiB", np.float32)])
+def test_bytes_of_a_budget(name, budget, dtype, rows):
+    X = rows(name, 260).astype(dtype)
+    model, limit = MemoryBoundedMixture(name, budget=budget), as_budget(budget).nbytes
+    for start in range(0, 200, 50):
+        model.partial_fit(X[start : start + 50])
+        assert model.nbytes_ <= limit
+    model.merge(MemoryBoundedMixture(name, budget=budget).partial_fit(X[200:]))
+    assert model.nbytes_ <= limit
+    assert model.plan(3, dtype).nbytes <= limit
+
+
+@pytest.mark.parametrize("budget", [50, "16 KiB"])
+def test_no_more_is_held_than_planned(name, budget, rows):
+    X = rows(name, 160)
+    model = MemoryBoundedMixture(name, budget=budget)
+    plan = model.plan(3)
+    for start in range(0, 160, 40):
+        assert model.partial_fit(X[start : start + 40]).nbytes_ <= plan.nbytes
+
+
+@pytest.mark.parametrize("budget", [1, 3, "1 KiB"])
+def test_a_budget_that_is_too_small(budget):
+    with pytest.raises(BudgetError, match="MemoryBoundedMixture needs a budget of at least"):
+        MemoryBoundedMixture(budget=budget).partial_fit(clusters(5))
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def test_any_chunks_give_the_same(name, rows):
+    X = rows(name, 100)
+    one, many = MemoryBoundedMixture(name, budget=60).partial_fit(X), MemoryBoundedMixture(name, budget=60)
+    for at, x in enumerate(X):
+        many.partial_fit(x[None])
+        if at % 20 == 0:
+            many.predict(X)  # asking in between changes nothing
+    assert one.to_bytes() == many.to_bytes()
+
+
+def test_rounds_are_told(name, rows):
+    model = streamed(MemoryBoundedMixture(name, budget=60), rows(name, 100))
+    history = model.history_
+    assert_array_equal(history["n_seen"], [30, 60, 90])
+    assert set(history) >= {"n_seen", "components", "free_energy", "clumps", "singlets"}
+    assert (history["components"] >= 1).all()
+    assert history["clumps"][0] == 0
+    assert np.isfinite(history["free_energy"]).all()
+
+
+def test_the_end_of_a_stream_is_a_round(rows):
+    X = rows("diagonal", 70)
+    assert MemoryBoundedMixture("diagonal", budget=60).fit(X).history_["n_seen"].tolist() == [30, 60, 70]
+
+
+def test_going_on_after_a_file(name, rows, tmp_path):
+    X = rows(name, 110)
+    model = MemoryBoundedMixture(name, budget=60).partial_fit(X[:70])
+    model.name_component(0, "first")
+    model.save(tmp_path / "model.mcm")
+    again = modicum.load(tmp_path / "model.mcm")
+    for one in (model, again):
+        one.partial_fit(X[70:])
+    assert again.to_bytes() == model.to_bytes()
+    assert_array_equal(again.score_samples(X), model.score_samples(X))
+    assert again.component_names_ == model.component_names_
+
+
+def test_weights_count_as_rows(name, rows):
+    """While all rows are kept: a row of weight 2 is one to keep, a row given twice is two."""
+    X, times = rows(name, 40), np.arange(40) % 3
+    weighted = MemoryBoundedMixture(name, budget=400).partial_fit(X, sample_weight=times)
+    repeated = MemoryBoundedMixture(name, budget=400).partial_fit(np.repeat(X, times, axis=0))
+    assert_array_equal(weighted.predict(X), repeated.predict(X))
+    assert_allclose(weighted.score_samples(X), repeated.score_samples(X), rtol=1e-2, atol=0.1)
+    assert_allclose(weighted.clumps_["counts"].sum(), times.sum())
+
+
+def test_weights_are_in_clumps():
+    X, weight = clusters(100), np.random.default_rng(0).uniform(0.5, 2.0, 100)
+    model = MemoryBoundedMixture(budget=60).partial_fit(X, sample_weight=weight)
+    kept = model.clumps_
+    assert_allclose(kept["counts"].sum(), weight.sum())
+    assert_allclose(kept["counts"] @ kept["means"], weight @ X)
+
+
+# ---- merging -------------------------------------------------------------------------------------
+
+STATES = {"nothing": 0, "few": 20, "an epoch": 30, "much": 70}
+
+
+@pytest.mark.parametrize(("here", "there"), list(itertools.product(STATES, STATES)))
+def test_merge_in_all_states(here, there, rows):
+    name = ("gaussian", "diagonal", "multinomial")[(STATES[here] + STATES[there]) % 3]
+    X = rows(name, 140)
+    one, other = (MemoryBoundedMixture(name, budget=60) for _ in range(2))
+    left, right = X[: STATES[here]], X[140 - STATES[there] :]
+    one.partial_fit(left)
+    other.partial_fit(right)
+    before = other.to_bytes()
+    assert one.merge(other) is one
+    assert other.to_bytes() == before
+    if here == there == "nothing":
+        return
+    assert_all_there(one, np.concatenate([left, right]))
+    assert spent(one) <= 60 * 3
+    assert np.isfinite(one.score_samples(X)).all()
+    one.partial_fit(X[:40])
+    assert spent(one) <= 60 * 3
+    assert_all_there(one, np.concatenate([left, right, X[:40]]))
+    assert one.history_["n_seen"][-1] <= one.n_seen_
+
+
+def test_shards_know_what_the_whole_knows():
+    X, new = clusters(450), clusters(300, seed=1)
+    shards = [streamed(MemoryBoundedMixture(budget=200), part) for part in (X[:150], X[150:300], X[300:])]
+    merged = shards[0].merge(shards[1]).merge(shards[2])
+    assert merged.n_components_ == 4
+    assert merged.score(new) > streamed(MemoryBoundedMixture(budget=200), X).score(new) - 0.1
+
+
+def test_only_the_alike_are_merged():
+    X = clusters(60)
+    model = MemoryBoundedMixture(FullGaussian(covariance=1.0), budget=100).partial_fit(X)
+    with pytest.raises(StateError, match="family differs"):
+        model.merge(MemoryBoundedMixture(FullGaussian(covariance=2.0), budget=100).partial_fit(X))
+    with pytest.raises(StateError, match="budget differs"):
+        model.merge(MemoryBoundedMixture(FullGaussian(covariance=1.0), budget=90).partial_fit(X))
+    same = MemoryBoundedMixture(FullGaussian(covariance=1.0), budget=100).partial_fit(X)
+    assert model.merge(same).n_seen_ == 120
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def at(model, row):
+    """Name of the component of a row."""
+    return model.component_names_[model.predict([row])[0]]
+
+
+def named(model, kinds):
+    for kind in kinds:
+        model.name_component(int(model.predict([CENTERS[kind]])[0]), f"at {kind}")
+    return model
+
+
+def test_names_stay_with_their_rows():
+    model = named(streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1))), (0, 1))
+    streamed(model, clusters(400, seed=1))
+    assert model.n_components_ == len(set(model.component_names_)) == 4
+    assert [at(model, CENTERS[kind]) for kind in (0, 1)] == ["at 0", "at 1"]
+    assert set(model.table(CENTERS)["name"]) == set(model.component_names_)
+
+
+def test_names_survive_a_merge():
+    one = named(streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1))), (0,))
+    other = named(streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1, 2), seed=1)), (1, 2))
+    one.merge(other)
+    assert one.n_components_ == 3
+    assert [at(one, CENTERS[kind]) for kind in (0, 1, 2)] == ["at 0", "at 1", "at 2"]
+
+
+def test_in_doubt_names_here_are_kept():
+    one = named(streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1))), (0, 1))
+    other = streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1), seed=1))
+    other.name_component(int(other.predict([CENTERS[0]])[0]), "at 1")
+    one.merge(other)
+    assert [at(one, CENTERS[kind]) for kind in (0, 1)] == ["at 0", "at 1"]
+    assert len(set(one.component_names_)) == one.n_components_
+
+
+def test_a_name_before_the_first_round():
+    model = MemoryBoundedMixture(budget=200).partial_fit(clusters(40, (0, 1)))
+    named(model, (1,))
+    streamed(model, clusters(200, (0, 1), seed=1))
+    assert at(model, CENTERS[1]) == "at 1"
+
+
+def test_bad_names():
+    model = streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1)))
+    model.name_component(0, "hat")
+    before = model.to_bytes()
+    for k, name in ((1, "hat"), (2, "shoe"), (-1, "shoe"), ("hat", "shoe"), (1, ""), (1, 7), (1, "c9")):
+        with pytest.raises(ValueError):
+            model.name_component(k, name)
+    assert model.to_bytes() == before
+    assert model.name_component(0, "hat") is model
+    with pytest.raises(ValueError, match="fitted"):
+        MemoryBoundedMixture().name_component(0, "hat")
+
+
+# ---- odd streams ---------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(0)
+NORMAL = RNG.normal(size=(70, 2))
+ODD = {
+    "equal": np.full((70, 2), 0.1),
+    "zero": np.zeros((70, 2)),
+    "equal, then others": np.concatenate([np.full((40, 2), 0.1), NORMAL]),
+    "equal, then large": np.concatenate([np.ones((40, 2)), 1e6 * NORMAL]),
+    "equal, then tiny": np.concatenate([np.zeros((40, 2)), 1e-6 * NORMAL]),
+    "a constant column": np.stack([NORMAL[:, 0], np.full(70, 0.1)], axis=1),
+    "repeated": np.repeat(NORMAL[:5], 20, axis=0),
+    "repeated, shuffled": RNG.permutation(np.repeat(NORMAL[:5], 20, axis=0)),
+    "drift": NORMAL + np.linspace(0, 1e4, 70)[:, None],
+    "faster drift": NORMAL + np.exp(np.linspace(0, 20, 70))[:, None],
+    "a jump": np.concatenate([NORMAL, NORMAL + 1e8]),
+    "a longer jump": np.concatenate([NORMAL, NORMAL + 1e12]),
+    "late outliers": np.concatenate([NORMAL, 1e6 * NORMAL[:5]]),
+    "far": 1e8 + NORMAL,
+    "heavy tails": RNG.standard_cauchy((100, 2)),
+    "single precision": (1e3 + NORMAL).astype(np.float32),
+    "integers": RNG.integers(0, 3, size=(70, 2)),
+}
+
+
+def test_rows_without_words():
+    X = np.concatenate([np.zeros((40, 3)), np.eye(3), np.zeros((20, 3)), np.full((10, 3), 1e6)])
+    model = streamed(MemoryBoundedMixture("multinomial", budget=60), X, 25)
+    assert np.isfinite(model.score_samples(X)).all()
+
+
+@pytest.mark.parametrize("X", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("kind", ["gaussian", "diagonal"])
+def test_odd_streams(kind, X):
+    model = streamed(MemoryBoundedMixture(kind, budget=60), X, 25)
+    for values in (model.free_energy_, model.score_samples(X), model.plug_in_score_samples(X), model.novelty(X)):
+        assert np.isfinite(values).all()
+    assert model.n_components_ <= 30
+    assert spent(model) <= 60 * 2
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1e6])
+def test_odd_weights(name, weight, rows):
+    X = rows(name, 50)
+    model = MemoryBoundedMixture(name, budget=60).partial_fit(X, sample_weight=np.full(50, weight))
+    assert np.isfinite(model.score(X))
+    wild = 10 ** np.random.default_rng(0).uniform(-6, 6, 50)
+    assert np.isfinite(MemoryBoundedMixture(name, budget=60).partial_fit(X, sample_weight=wild).score(X))
+
+
+def test_more_columns_than_rows():
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    for kind in ("gaussian", "diagonal"):
+        model = streamed(MemoryBoundedMixture(kind, budget=60), X, 7)
+        assert np.isfinite(model.score(X))
+
+
+# ---- what is given -------------------------------------------------------------------------------
+
+
+def test_a_family_of_your_own(rows):
+    prior = Multinomial([0.2, 0.5, 1.0])
+    model = streamed(MemoryBoundedMixture(prior, budget=60), rows("multinomial", 100))
+    assert prior.pseudocounts == [0.2, 0.5, 1.0]
+    assert not hasattr(prior, "n_features")
+    assert_allclose(clone(model).family.pseudocounts, prior.pseudocounts)
+    again = type(model).from_bytes(model.to_bytes())
+    assert_array_equal(again.predict(rows("multinomial", 20)), model.predict(rows("multinomial", 20)))
+
+
+def test_a_bad_prior_is_told_at_once():
+    model = MemoryBoundedMixture(FullGaussian(covariance=-1.0), budget=100)
+    with pytest.raises(ValueError, match="covariance"):
+        model.partial_fit(clusters(3))
+    assert not model._is_fitted()
+
+
+def test_counts_are_checked_before_they_are_learned():
+    model = MemoryBoundedMixture("multinomial", budget=60).partial_fit(np.ones((5, 2)))
+    before = model.to_bytes()
+    with pytest.raises(DataError, match="row 1, column 0"):
+        model.partial_fit(np.array([[1.0, 1.0], [-2.0, 1.0]]))
+    assert model.to_bytes() == before
+
+
+def test_families_by_name_are_those_with_their_own_priors(name, rows):
+    X = rows(name, 35)
+    by_name, given = (streamed(MemoryBoundedMixture(family, budget=60), X) for family in (name, as_family(name)))
+    assert_array_equal(by_name.score_samples(X), given.score_samples(X))
