@@ -55,10 +55,10 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
     >>> import numpy as np
     >>> from modicum import DirichletProcessMixture
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.choice([0.0, 10.0, 20.0], (300, 1)) + rng.normal(size=(300, 1))
+    >>> X = rng.choice([10.0, 20.0, 30.0], (300, 1)) + rng.normal(size=(300, 1))
     >>> mixture = DirichletProcessMixture().fit(X)
     >>> mixture.n_components_, np.sort(mixture.means_.ravel()).round()
-    (3, array([ 0., 10., 20.]))
+    (3, array([10., 20., 30.]))
 
     References
     ----------
