@@ -33,8 +33,7 @@ LARGEST = 1e140  # value of which sums of squares are finite
 class Family(Part):
     """Likelihood of rows and its conjugate prior.
 
-    A subclass writes `bound`, `statistics`, `log_evidence`, `expected`, `log_predictive`, `means`, `covariances`,
-    `projections` and `from_origin_of`.
+    A subclass writes the methods that raise `NotImplementedError` here, and `fitted` and `check` where it needs them.
     """
 
     name: ClassVar[str]

@@ -28,8 +28,7 @@ class MixtureAnswers(DensityMixin):
     @property
     def weights_(self) -> np.ndarray:
         """Mean weights of the components found; they sum to 1."""
-        means = self._mixture().sticks.means
-        return means / means.sum()
+        return self._mixture().weights
 
     @property
     def means_(self) -> np.ndarray:

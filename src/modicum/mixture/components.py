@@ -53,6 +53,11 @@ class Components(Part):
     def sticks(self) -> Sticks:
         return Sticks(self.counts, self.concentration)
 
+    @property
+    def weights(self) -> np.ndarray:
+        """Mean weights, as if there were no other components; they sum to 1."""
+        return self.sticks.means / self.sticks.means.sum()
+
     @cached_property
     def scores(self) -> tuple[np.ndarray, np.ndarray]:
         """(slopes, offsets): mean statistics @ slopes.T + offsets is S of eq. 2.9."""
@@ -145,13 +150,12 @@ class Components(Part):
 
     def log_plug_in(self, X: np.ndarray) -> np.ndarray:
         """log p(row) of the mixture with mean weights and parameters, as if they were known."""
-        weights = self.sticks.means / self.sticks.means.sum()
-        out = np.empty(len(X))
+        logs, out = np.log(self.weights), np.empty(len(X))
 
         def work(part: slice) -> None:
-            out[part] = logsumexp(np.log(weights) + self.family.log_plug_in(X[part], self.counts, self.sums), axis=1)
+            out[part] = logsumexp(logs + self.family.log_plug_in(X[part], self.counts, self.sums), axis=1)
 
-        in_tiles(work, len(X), len(weights))
+        in_tiles(work, len(X), len(logs))
         return out
 
 

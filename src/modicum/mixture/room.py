@@ -24,9 +24,13 @@ class Room:
 
     @property
     def max_components(self) -> int:
-        """So many that each can be a clump."""
-        clumps = CLUMPS_PER_COMPONENT if self.per_component else 1
-        return int(self.left / (clumps * self.cost.clump + self.per_component))
+        """So many that there are clumps for each."""
+        return int(self.left / self.least)
+
+    @property
+    def least(self) -> float:
+        """For one component and its clumps."""
+        return (CLUMPS_PER_COMPONENT if self.per_component else 1) * self.cost.clump + self.per_component
 
     @property
     def most_rows(self) -> int:
@@ -56,8 +60,7 @@ def divide(
 
 def _least(room: Room, epoch: int | None, fixed_bytes: int) -> str:
     """The smallest budget that leaves room for one component."""
-    least = CLUMPS_PER_COMPONENT * room.cost.clump + room.per_component if room.per_component else room.cost.clump
-    needed = 2 * (least + room.cost.row) if epoch is None else least + epoch * room.cost.row
+    needed = 2 * (room.least + room.cost.row) if epoch is None else room.least + epoch * room.cost.row
     if room.per_component:
         return f"{math.ceil((needed + fixed_bytes) / 1024)} KiB"
     return f"{math.ceil(needed / room.cost.row)} rows"
