@@ -3,10 +3,14 @@
 import copy
 import os
 import re
+import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import wraps
+from threading import RLock
+from types import FunctionType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,13 +22,30 @@ from sklearn.utils.validation import validate_data
 from modicum import state
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.invariants import (
+    ABSENT,
+    TEXT,
+    Array,
+    Each,
+    Equal,
+    Is,
+    Keyed,
+    Scope,
+    Violation,
+    Whole,
+    check_invariants,
+    check_names,
+    check_rule,
+)
 from modicum.parallel import single_threaded_blas
-from modicum.params import Constraint, check_params
+from modicum.params import NULL, Constraint, check_params
 from modicum.rng import as_generator
 from modicum.rows import is_sparse, n_rows, take
 from modicum.streams import Stream, stream
+from modicum.validation import check_columns, check_values, check_weights, refuse_disguised
 
-_FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_")  # what pipelines hang on an estimator is not its state
+_FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_|_lock$")  # what hangs on an estimator is not its state
+_UNGUARDED = ("fit", "learn", "fit_predict", "fit_transform", "merge")  # they let others in, or need two locks
 ONE_CHUNK_BYTES = 256 * 2**20  # arrays up to this size are learned as one chunk: they are in memory anyway
 
 
@@ -38,22 +59,53 @@ class Traits:
     sparse: bool = False  # sparse matrices are learned without densifying
     objects: bool = False  # lists of any Python objects can be learned
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of rows that can be learned."""
+        return ("dense", *(["sparse"] if self.sparse else []), *(["objects"] if self.objects else []))
+
+
+def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that waits while another thread is inside one of the same learner."""
+
+    @wraps(method)
+    def guarded(self: "Learner", *args: Any, **kwargs: Any) -> Any:
+        with self._guard():
+            return method(self, *args, **kwargs)
+
+    return guarded
+
 
 class Learner(BaseEstimator):
     """Base of all learners.
 
-    A subclass declares `traits` and `_constraints`, and writes `_learn` (one checked chunk) and, where it can,
-    `_merge`. Everything else of the contract is here. Learned public values end in `_`; other state is in
-    attributes that begin with `_`. All of it is saved, so state is made of what `modicum.state` can pack.
+    A subclass declares `traits`, `_constraints` on its parameters and `_invariants` of its state, and writes `_learn`
+    (one checked chunk) and, where it can, `_merge`. Everything else of the contract is here. Learned public values end
+    in `_`; other state is in attributes that begin with `_`. All of it is saved, so state is made of what
+    `modicum.state` can pack.
+
+    Threads: public methods and properties of one learner run one at a time, so that an answer comes from the state
+    before or after a chunk. `fit` and `learn` let others in between two chunks.
     """
 
     traits: ClassVar[Traits] = Traits()
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {}
+    _invariants: ClassVar[Mapping[str, Any]] = {
+        "n_features_in_": Whole("n_features", "n_features"),
+        "_kind": Equal("kind", lambda its: its.owner.traits.kinds),
+        "_dtype": Equal("dtype", lambda its: ("object",) if its["kind"] == "objects" else ("float32", "float64")),
+        "n_seen_": Whole(1),
+        "_position": Whole("n_seen_"),
+        "_rng": Is(np.random.Generator),
+        "feature_names_in_": [ABSENT, Array(("O",), "n_features")],
+        "_column_names": [ABSENT, NULL, Each(TEXT)],
+    }
     _registry: ClassVar[dict[str, type["Learner"]]] = {}
-    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived")  # attributes that are not state
+    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn")  # attributes that are not state
     _rng: np.random.Generator
     _dtype: str
     _source: weakref.ref[Any] | None
+    _torn: str  # the error that a chunk failed with while it was being learned
     _derived: dict[str, Any]  # what is computed from the state when asked for
     _kind: str
     _position: int  # rows given, those of weight 0 included
@@ -63,6 +115,28 @@ class Learner(BaseEstimator):
         super().__init_subclass__(**kwargs)
         if not cls.__name__.startswith("_"):
             Learner._registry[cls.__name__] = cls
+        cls._guard_members()
+
+    @classmethod
+    def _guard_members(cls) -> None:
+        """Let public methods and properties run one at a time, those of mixins included."""
+        for base in cls.__mro__:
+            if base is not cls and (issubclass(base, Learner) or base.__module__.startswith(("sklearn.", "builtins"))):
+                continue
+            for name, member in list(vars(base).items()):
+                if name.startswith("_") or name in _UNGUARDED or (base is not cls and name in vars(cls)):
+                    continue
+                if isinstance(member, FunctionType):
+                    setattr(cls, name, _one_at_a_time(member))
+                elif isinstance(member, property) and member.fget is not None:
+                    setattr(cls, name, property(_one_at_a_time(member.fget), member.fset, doc=member.__doc__))
+
+    def _guard(self) -> RLock:
+        """The lock that is held while the state is read or changed; it is made when first asked for."""
+        try:
+            return self.__dict__["_lock"]
+        except KeyError:
+            return self.__dict__.setdefault("_lock", threading.RLock())
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -76,12 +150,26 @@ class Learner(BaseEstimator):
         sample_weight : non-negative weights; a weight of 2 counts as the row given twice
         row_ids : ints that name the rows; by default their position in the stream
         """
-        if not self._is_fitted():
-            self._check_params()
+        if self._is_fitted():
+            self._check_whole()
+            self._take_chunk(X, y, sample_weight, row_ids)
+            return self
+        self._check_params()
+        before = set(vars(self))
+        try:
+            self._take_chunk(X, y, sample_weight, row_ids)
+        finally:
+            if not self._is_fitted():  # refused, empty or without weight: what looking at it has left goes again
+                for name in vars(self).keys() - before:
+                    del self.__dict__[name]
+        return self
+
+    def _take_chunk(self, X: Any, y: Any, sample_weight: Any, row_ids: Any) -> None:
+        """Check a chunk, and learn the rows that have weight."""
         if not hasattr(X, "shape") and hasattr(X, "__array__"):
             X = np.asarray(X)
         if n_rows(X) == 0:
-            return self
+            return
         X = self._check_rows(X, reset=not self._is_fitted())
         weight = self._check_weight(sample_weight, n_rows(X))
         y = self._check_target(y, n_rows(X))
@@ -91,15 +179,15 @@ class Learner(BaseEstimator):
             X, weight, ids = take(X, present), weight[present], ids[present]
             y = None if y is None else y[present]
         if n_rows(X):
+            self._check_chunk(X, y)
             self._learn_or_undo(X, y, weight, ids)
             self._derived = {}
             self.n_seen_ += n_rows(X)
         if self._is_fitted():
             self._position += len(given)
-        return self
 
     def _learn_or_undo(self, X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray) -> None:
-        """A chunk that can't be learned leaves the learner as it was."""
+        """A chunk that can't be learned leaves the learner as it was, or says that it is torn."""
         first = not self._is_fitted()
         before = self._copy_of_state() if not first and self._may_fail_midway() else None
         if first:
@@ -108,16 +196,24 @@ class Learner(BaseEstimator):
         try:
             with single_threaded_blas() if self._uses_blas() else nullcontext():
                 self._learn(X, y, weight, ids)
-        except BaseException:
+        except BaseException as error:
             if first:
                 self._forget()
             elif before is not None:
-                self.__dict__.update(before)
+                self._put_back(before)
+            else:
+                self._torn = type(error).__name__
+            if isinstance(error, ArithmeticError):
+                raise DataError(f"{type(self).__name__}: numbers overflowed ({error}).") from error
             raise
+
+    def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        """What a subclass refuses, before anything is changed: rows and targets have passed all other checks."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
-        self._forget()
+        with self._guard():
+            self._forget()
         try:
             self._expect(y, sample_weight)
             if _fits_one_chunk(X):
@@ -138,9 +234,12 @@ class Learner(BaseEstimator):
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
         """Learn all of a stream, or of what makes one, on top of what is known; `on_chunk(self)` follows each chunk."""
         chunks = stream(source)
-        self._column_names = chunks.columns
+        if self._is_fitted():
+            check_columns(f"{type(self).__name__}.learn", self.column_names_, chunks.columns)
         for chunk in chunks:
             self.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
+            if self._is_fitted() and chunks.columns is not None:
+                self._column_names = chunks.columns
             if on_chunk is not None:
                 on_chunk(self)
         self._finish()
@@ -149,12 +248,21 @@ class Learner(BaseEstimator):
     def merge(self, other: Self) -> Self:
         """Absorb what `other` learned from another part of the data; `other` is left as it was."""
         self._check_partner(other)
+        first, second = sorted((self, other), key=id)  # in one order: two that merge each other must not wait for ever
+        with first._guard(), second._guard():
+            self._merge_or_undo(other)
+        return self
+
+    def _merge_or_undo(self, other: Self) -> None:
+        """A merge that fails leaves the learner as it was."""
         if not other._is_fitted():
-            return self
+            return
         if not self._is_fitted():
             self.__dict__.update(other._copy_of_state())
             self._restored()
-            return self
+            return
+        self._check_whole()
+        other._check_whole()
         if self.n_features_in_ != other.n_features_in_:
             raise StateError(
                 f"{type(self).__name__}.merge: the number of columns differs "
@@ -162,17 +270,19 @@ class Learner(BaseEstimator):
             )
         if self._kind != other._kind:
             raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
+        check_columns(f"{type(self).__name__}.merge", self.column_names_, other.column_names_)
         before = self._copy_of_state()
         try:
             with single_threaded_blas():
                 self._merge(other)
-        except BaseException:
-            self.__dict__.update(before)
+        except BaseException as error:
+            self._put_back(before)
+            if isinstance(error, ArithmeticError):
+                raise StateError(f"{type(self).__name__}.merge: numbers overflowed ({error}).") from error
             raise
         self._derived = {}
         self.n_seen_ += other.n_seen_
         self._position += other._position
-        return self
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Learn one checked, non-empty chunk. `n_seen_` still counts the rows before it."""
@@ -186,13 +296,14 @@ class Learner(BaseEstimator):
             raise DataError(
                 f"{type(self).__name__}: there are no rows, or all have weight zero; at least 1 is required."
             )
-        self._end_of_stream()
+        with self._guard():
+            self._end_of_stream()
 
     def _end_of_stream(self) -> None:
         """What is worth doing once all rows have been seen."""
 
     def _forget(self) -> None:
-        for name in [*self._state(), *self._unsaved]:
+        for name in [*self._fields(), *self._unsaved]:
             self.__dict__.pop(name, None)
 
     # ---- asking ----------------------------------------------------------------------------------
@@ -241,7 +352,7 @@ class Learner(BaseEstimator):
     def nbytes_(self) -> int:
         """Bytes held now, all state together."""
         self._check_fitted()
-        return state.held_bytes(self._state())
+        return state.held_bytes(self._fields())
 
     # ---- saving ----------------------------------------------------------------------------------
 
@@ -262,17 +373,36 @@ class Learner(BaseEstimator):
         return learner
 
     def _content(self) -> dict[str, Any]:
-        return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._state()}
+        """What is saved. A state that could not be loaded again is not: a good file stays as it is."""
+        try:
+            self._check_state()
+        except Violation as violation:
+            raise StateError(f"{type(self).__name__} can't be saved, as its state is invalid: {violation}.") from None
+        return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._fields()}
 
-    def _state(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         skip = {*self.get_params(deep=False), *self._unsaved}
         return {name: value for name, value in vars(self).items() if name not in skip and not _FOREIGN.match(name)}
 
     def _restored(self) -> None:
-        """Called once the state has been read from a file."""
+        """Called once the state has been read from a file, and found valid."""
+
+    def _check_state(self) -> None:
+        """A `Violation` unless the invariants hold; a ValueError if parameters have become wrong since."""
+        if not self._is_fitted():
+            check_rule(Keyed(), self._fields(), Scope(self, {}))
+            return
+        self._check_whole()
+        self._check_params()
+        check_invariants(self, {"n_features": self.n_features_in_, "kind": self._kind, "dtype": self._dtype})
 
     def _copy_of_state(self) -> dict[str, Any]:
-        return copy.deepcopy(self._state())
+        return copy.deepcopy(self._fields())
+
+    def _put_back(self, before: dict[str, Any]) -> None:
+        """Be as a copy of the state says."""
+        self._forget()
+        self.__dict__.update(before)
 
     # ---- checks ----------------------------------------------------------------------------------
 
@@ -290,10 +420,19 @@ class Learner(BaseEstimator):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call fit or partial_fit with rows first."
             )
+        self._check_whole()
 
     def _may_fail_midway(self) -> bool:
         """Whether learning rows that passed all checks can still fail: the state is then copied before each chunk."""
         return False
+
+    def _check_whole(self) -> None:
+        """A `StateError` if a chunk failed while it was being learned, against expectation, and without a copy."""
+        if "_torn" in vars(self):
+            raise StateError(
+                f"{type(self).__name__}: a chunk failed while it was being learned ({self._torn}), and the state is "
+                "half changed. Load the last saved state, or call fit to begin anew."
+            )
 
     def _uses_blas(self) -> bool:
         """Whether learning does. It is held to one thread then, which takes longer than a single row may need."""
@@ -322,7 +461,8 @@ class Learner(BaseEstimator):
             raise DataError(f"{type(self).__name__}: these rows are {kind}, the ones before were {self._kind}.")
         if kind == "objects":
             X = list(X)
-            self.n_features_in_ = 1
+            if reset:
+                self.n_features_in_, self._dtype = 1, "object"
         else:
             X = self._check_numbers(X, reset=reset)
         if reset:
@@ -333,8 +473,9 @@ class Learner(BaseEstimator):
 
     def _check_numbers(self, X: Any, *, reset: bool) -> Any:
         if not reset and self._is_as_before(X):
-            _check_finite(self, X)
+            check_values(type(self).__name__, X)
             return X
+        refuse_disguised(type(self).__name__, "rows", X)
         if hasattr(X, "dtype") and X.dtype == np.float16:
             X = X.astype(np.float32)
         X = validate_data(
@@ -350,7 +491,7 @@ class Learner(BaseEstimator):
         if is_sparse(X) and not X.has_canonical_format:
             X = X.copy()  # the caller's stays as it is
             X.sum_duplicates()
-        _check_finite(self, X)
+        check_values(type(self).__name__, X)
         if reset:
             self._dtype = X.dtype.name
         return X
@@ -376,28 +517,17 @@ class Learner(BaseEstimator):
             return None
         if not self.traits.weights:
             raise ValueError(f"{type(self).__name__} takes no sample_weight.")
-        weight = np.asarray(weight, np.float64)
-        if weight.ndim == 0:
-            weight = np.full(count, weight)
-        if weight.ndim != 1:
-            raise ValueError(
-                f"{type(self).__name__}: sample_weight must be 1-dimensional; got {weight.ndim} dimensions."
-            )
-        if len(weight) != count:
-            raise DataError(f"{type(self).__name__}: {count} rows came with {len(weight)} weights.")
-        bad = np.flatnonzero(~(weight >= 0) | ~np.isfinite(weight))
-        if len(bad):
-            raise DataError(
-                f"{type(self).__name__}: weights must be finite and not negative; row {bad[0]} has {weight[bad[0]]}."
-            )
-        return weight
+        return check_weights(type(self).__name__, weight, count)
 
     def _check_target(self, y: Any, count: int) -> np.ndarray | None:
         if y is None:
             return None
+        refuse_disguised(type(self).__name__, "targets", y)
         y = np.asarray(y)
-        if len(y) != count:
-            raise DataError(f"{type(self).__name__}: {count} rows came with {len(y)} targets.")
+        if y.ndim == 0 or len(y) != count:
+            raise DataError(
+                f"{type(self).__name__}: {count} rows came with {y.size if y.ndim == 0 else len(y)} targets."
+            )
         return y
 
     def _require_target(self, y: Any) -> None:
@@ -445,7 +575,9 @@ class Learner(BaseEstimator):
         return X
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_source": None}
+        state = {**super().__getstate__(), "_source": None}
+        state.pop("_lock", None)  # a copy has its own
+        return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -474,9 +606,17 @@ def from_content(content: dict[str, Any], source: str, **given: Any) -> Learner:
                     f"Give it again: load(path, {name}={missing.name})"
                 )
         learner = restore({**content, "params": params}, source)
+        for value in params.values():
+            if isinstance(value, Learner):
+                value._check_state()
+            elif isinstance(value, state.Part):
+                check_invariants(value, {})
+        learner._check_state()
         learner._restored()
     except StateError:
         raise
+    except Violation as violation:
+        raise StateError(f"{source} holds an invalid {content['class']}: {violation}.") from None
     except state.NONSENSE as error:
         raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
     return learner
@@ -490,6 +630,7 @@ def restore(content: dict[str, Any], source: str = "the file") -> Learner:
     cls = Learner._registry.get(content["class"])
     if cls is None:
         raise StateError(f"{source} holds a {content['class']!r}, which this version of modicum does not know.")
+    check_names(cls, content["state"])
     learner = cls(**content["params"])
     learner.__dict__.update(content["state"])
     return learner
@@ -511,27 +652,6 @@ def _fits_one_chunk(X: Any) -> bool:
     return getattr(X, "nbytes", 0) <= ONE_CHUNK_BYTES and not isinstance(X, np.memmap)
 
 
-def _check_finite(owner: object, X: Any) -> None:
-    values = X.data if is_sparse(X) else X
-    if values.dtype.kind != "f" or np.isfinite(np.sum(values, dtype=np.float64)):
-        return
-    bad = np.argwhere(~np.isfinite(values))
-    if not len(bad):  # the sum overflowed, the values are fine
-        return
-    if is_sparse(X):
-        at = int(bad[0][0])
-        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
-        value = values[at]
-    else:
-        row, column = map(int, bad[0])
-        value = values[row, column]
-    kind = "NaN" if np.isnan(value) else "infinity"
-    raise DataError(
-        f"{type(owner).__name__}: row {row}, column {column} of this chunk is {kind} ({value}). "
-        "Fill in or drop such rows first."
-    )
-
-
 def _same(mine: Any, theirs: Any) -> bool:
     """Whether two parameters are equal; arrays, frames and parts are compared by what a file would hold of them."""
     if mine is theirs or callable(mine) or callable(theirs):
@@ -541,3 +661,6 @@ def _same(mine: Any, theirs: Any) -> bool:
 
 def _packed(mine: Any, theirs: Any) -> bool:
     return state.to_bytes({"value": mine}) == state.to_bytes({"value": theirs})
+
+
+Learner._guard_members()

@@ -17,7 +17,8 @@ from scipy.special import digamma, gammaln
 
 from modicum._jit.families import log_one_plus_squares
 from modicum.exceptions import DataError
-from modicum.params import Constraint, OneOf, Where
+from modicum.invariants import ABSENT, Array, Real, Scope, Violation, Whole
+from modicum.params import NULL, Constraint, OneOf, Where
 from modicum.state import Part
 
 LOG_2PI = math.log(2 * math.pi)
@@ -30,11 +31,21 @@ TINY = 1e-300
 LARGEST = 1e140  # value of which sums of squares are finite
 
 
+class _Open:
+    """The rule for what may be left open, or given in any form, in a family that is not bound to columns yet."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        if hasattr(scope.owner, "n_features"):
+            raise Violation("given, as the family is bound to columns")
+
+
 class Family(Part):
     """Likelihood of rows and its conjugate prior.
 
     A subclass writes the methods that raise `NotImplementedError` here, and `fitted` and `check` where it needs them.
     """
+
+    _invariants = {"n_features": [ABSENT, Whole(1)]}
 
     name: ClassVar[str]
     n_features: int
@@ -139,6 +150,15 @@ class Gaussian(Family):
     Statistics are taken about the prior's mean: only near the rows do squares keep their digits.
     """
 
+    _invariants = {
+        "mean": [Array("float64", "n_features"), _Open()],
+        "mean_weight": [Real(above=0.0), _Open()],
+        "degrees": [NULL, Real(above=0.0), _Open()],
+        "_least": [ABSENT, NULL, Array("float64", "n_features", above=0.0)],
+        "_degrees": [ABSENT, Real(above=0.0)],
+        "_log_det": [ABSENT, Real()],
+    }
+
     _degrees: float  # of the prior, once bound
     _least: np.ndarray | None = None  # expected variances, if they are fitted
 
@@ -218,6 +238,8 @@ class FullGaussian(Gaussian):
     degrees : float, default=None
         Degrees of freedom, above d - 1 and by default d + 2: so many rows does the expected covariance count for.
     """
+
+    _invariants = {"covariance": [Array("float64", "n_features", "n_features"), _Open()]}
 
     name = "gaussian"
 
@@ -375,6 +397,8 @@ class DiagonalGaussian(Gaussian):
         Degrees of freedom, above 0 and by default 3: so many rows do the expected variances count for.
     """
 
+    _invariants = {"covariance": [Array("float64", "n_features", above=0.0), _Open()]}
+
     name = "diagonal"
 
     @staticmethod
@@ -478,6 +502,8 @@ class Multinomial(Family):
     pseudocounts : float or array of shape (d,), default=0.5
         Of the Dirichlet prior: what each column counts before anything is seen.
     """
+
+    _invariants = {"pseudocounts": [Array("float64", "n_features", above=0.0), _Open()]}
 
     name = "multinomial"
 

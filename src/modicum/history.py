@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from modicum.invariants import TEXT, Array, Each, Whole
 from modicum.state import Part
 
 
@@ -10,6 +11,14 @@ class History(Part):
 
     Every `step`-th record is kept, and the latest; when the table is full every second one goes and the step doubles.
     """
+
+    _invariants = {
+        "columns": Each(TEXT, "width"),
+        "table": Array("float64", "limit", "width", finite=False),
+        "count": Whole(0, "limit"),
+        "step": Whole(1),
+        "calls": Whole("count"),
+    }
 
     def __init__(self, *columns: str, limit: int = 512):
         self.columns = list(columns)

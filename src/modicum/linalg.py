@@ -26,6 +26,7 @@ from modicum._jit.linalg import (
     times,
 )
 from modicum.exceptions import DataError
+from modicum.invariants import LIMIT, Array, Real, Whole
 from modicum.parallel import single_threaded_blas
 from modicum.state import Part, held_bytes
 
@@ -42,6 +43,11 @@ class Squares(Part):
     """
 
     _rooms: ClassVar[tuple[str, ...]]
+
+    _invariants = {
+        "n": Whole(),
+        "_limit": LIMIT,
+    }
 
     def __init__(self, limit: int):
         self.n = 0
@@ -108,6 +114,14 @@ class Inverse(Squares):
     _rooms = ("_matrix", "_inverse")
     _matrix: np.ndarray
     _inverse: np.ndarray
+
+    _invariants = {
+        "_matrix": Array("float64", "n", "n"),
+        "_inverse": Array("float64", "n", "n"),
+        "log_det": Real(),
+        "n_refreshes": Whole(),
+        "_n_checks": Whole(),
+    }
 
     def __init__(self, limit: int):
         super().__init__(limit)
@@ -273,6 +287,10 @@ class Cholesky(Squares):
 
     _rooms = ("_upper",)
     _upper: np.ndarray
+
+    _invariants = {
+        "_upper": Array("float64", "n", "n"),
+    }
 
     @property
     def factor(self) -> np.ndarray:

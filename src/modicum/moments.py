@@ -4,12 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from modicum.invariants import Array, Real
 from modicum.rows import is_sparse
 from modicum.state import Part
 
 
 class RunningMean(Part):
     """Weighted mean of rows, and the sum of their column variances."""
+
+    _invariants = {
+        "weight": Real(above=0.0),
+        "sums": Array("float64", "width"),
+        "square_sum": Real(0.0),
+    }
 
     def __init__(self, width: int):
         self.weight = 0.0

@@ -13,13 +13,23 @@ import numpy as np
 from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget
 from modicum.exceptions import DataError, StateError
-from modicum.params import BUDGET, RANDOM_STATE
-from modicum.rows import Rows, are_objects, average_bytes, n_rows, take
+from modicum.invariants import Array, Is, Real, Whole
+from modicum.params import BUDGET, NULL, RANDOM_STATE
+from modicum.rows import Rows, RowsOf, are_objects, average_bytes, n_rows, take
 from modicum.state import Part
 
 
 class BottomK(Part):
     """Which rows of a stream a sample keeps: keys, weights and row ids under slots, without the rows."""
+
+    _invariants = {
+        "keys": Array("float64", "n", low=0.0),
+        "weights": Array("float64", "n", above=0.0),
+        "row_ids": Array("int64", "n"),
+        "size": Whole(lambda its: max(1, its["n"])),
+        "threshold": Real(0.0, finite=False),
+        "total_weight": Real(0.0),
+    }
 
     def __init__(self, size: int):
         self.size = size
@@ -177,6 +187,11 @@ class Reservoir(Learner):
 
     traits = Traits(merge="exact", weights=True, sparse=True, objects=True)
     _constraints = {"budget": [BUDGET], "random_state": [RANDOM_STATE]}
+    _invariants = {
+        "_sample": Is(BottomK, n="n"),
+        "_rows": RowsOf("n"),
+        "_targets": [NULL, Array(None, "n", finite=False)],
+    }
 
     def __init__(self, budget: int | str = 100, *, random_state: Any = None):
         self.budget = budget
@@ -221,13 +236,15 @@ class Reservoir(Learner):
     def _takes_objects(self, X: Any) -> bool:
         return are_objects(X)
 
+    def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        if self._is_fitted() and (y is None) != (self._targets is None):
+            raise DataError("Reservoir: either all chunks come with targets or none does.")
+
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
             self._sample = BottomK(self._size(average_bytes(X) + (0 if y is None else y.itemsize)))
             self._rows = Rows.like(X, self._sample.size)
             self._targets = None if y is None else y[:0]
-        if (y is None) != (self._targets is None):
-            raise DataError("Reservoir: either all chunks come with targets or none does.")
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
         self._keep(slots, take(X, chosen), None if y is None else y[chosen])
         self._hold_budget(len(self._sample), 1, self._shrink)

@@ -12,6 +12,7 @@ _BIT_GENERATORS = {
     cls.__name__: cls
     for cls in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 }
+_BUFFERS = {"MT19937": 624, "Philox": 4}  # numbers drawn at a time
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
@@ -33,6 +34,9 @@ def restore_generator(state: dict[str, Any]) -> np.random.Generator:
     except KeyError:
         raise StateError(f"unknown random generator {state.get('bit_generator')!r} in the state file.") from None
     bits.state = cast(Any, state)
+    position = state["state"].get("pos", state.get("buffer_pos", 0))  # in a buffer that is read without a check
+    if _plain(bits.state) != state or not 0 <= position <= _BUFFERS.get(state["bit_generator"], 0):
+        raise StateError("the state file holds an invalid state of a random generator.")
     return np.random.Generator(bits)
 
 

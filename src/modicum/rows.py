@@ -5,11 +5,12 @@ it are called slots.
 """
 
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from modicum.invariants import ANYTHING, LIMIT, Array, Bound, Each, Is, Scope, Sparse, Violation, Whole
 from modicum.state import Part
 
 
@@ -68,6 +69,7 @@ def are_objects(X: Any) -> bool:
 class Rows(Part):
     """Rows under slots 0 .. len - 1. Subclasses hold them; `like` picks the one that fits an example."""
 
+    kind: ClassVar[str]
     values: Any
 
     @staticmethod
@@ -95,6 +97,13 @@ class Rows(Part):
 
 class DenseRows(Rows):
     """Rows of a dense array. Room is doubled up to the limit, so growing row by row is cheap."""
+
+    kind = "dense"
+    _invariants = {
+        "_room": Array("of", "n", "width", finite=False),
+        "_count": Whole("n", "n"),
+        "_limit": LIMIT,
+    }
 
     def __init__(self, dtype: Any, width: int, limit: int):
         self._room = np.empty((0, width), dtype)
@@ -129,6 +138,11 @@ class DenseRows(Rows):
 class SparseRows(Rows):
     """Rows of a CSR matrix, stitched anew when some change: O(non-zeros) per chunk."""
 
+    kind = "sparse"
+    _invariants = {
+        "values": Sparse("n", "width", "of"),
+    }
+
     def __init__(self, dtype: Any, width: int):
         self.values = sparse.csr_matrix((0, width), dtype=dtype)
 
@@ -146,6 +160,11 @@ class SparseRows(Rows):
 class ObjectRows(Rows):
     """Any Python objects. Their size is what `sys.getsizeof` says: a lower bound for nested ones."""
 
+    kind = "objects"
+    _invariants = {
+        "values": Each(ANYTHING, "n"),
+    }
+
     def __init__(self) -> None:
         self.values: list[Any] = []
 
@@ -162,3 +181,17 @@ class ObjectRows(Rows):
     @property
     def nbytes(self) -> int:
         return sum(sys.getsizeof(value) for value in self.values)
+
+
+class RowsOf(Is):
+    """The rule for rows as a learner takes them: of its kind, width and dtype, and finite."""
+
+    def __init__(self, n: Bound, *, most: Bound = None):
+        super().__init__(Rows, n=n, width="n_features", of="dtype", at_most={} if most is None else {"n": most})
+
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if value.kind != scope["kind"]:
+            raise Violation(f"{scope['kind']}; got {value.kind} rows")
+        if value.kind == "dense":
+            Array("dtype", None, None).check(value.values, scope)

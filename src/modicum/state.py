@@ -19,14 +19,26 @@ import numpy as np
 
 from modicum._version import __version__
 from modicum.exceptions import StateError
+from modicum.invariants import Keyed, Scope, Violation, Whole, check_names, check_rule
+from modicum.params import TRUTH, Where
 from modicum.rng import generator_state, restore_generator
 
 FORMAT = 1  # raised when a file written today can't be read by yesterday's code
 _KEY = "modicum"
+_OPENING = b'{"__metadata__":{"%s":"' % _KEY.encode()  # how the header of a file begins, after its length
+DIGITS = 32  # of the digest, which follows
+_DIGEST = slice(8 + len(_OPENING), 8 + len(_OPENING) + DIGITS)
 # what reading a well-formed file of nonsense can end in
-NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, MemoryError)
+NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, MemoryError, OverflowError)
 
 Arrays = dict[str, np.ndarray]
+
+
+class Missing:
+    """Stands for a function the file can only name; `load` must be given the real one."""
+
+    def __init__(self, name: str):
+        self.name = name
 
 
 class Part:
@@ -41,6 +53,11 @@ class Part:
     def _fields(self) -> dict[str, Any]:
         """What is saved; by default every attribute."""
         return vars(self)
+
+
+FUNCTION = Where(
+    lambda value: isinstance(value, Missing) or (callable(value) and not isinstance(value, Part)), "a function"
+)
 
 
 # ---- values to JSON and arrays, and back ---------------------------------------------------------
@@ -115,8 +132,12 @@ def _unpack_part(value: dict[str, Any], arrays: Arrays) -> Part:
     cls = Part._known.get(value["class"])
     if cls is None:
         raise StateError(f"the file holds a {value['class']!r}, which this version of modicum does not know.")
-    part = object.__new__(cls)
-    vars(part).update({key: unpack(item, arrays) for key, item in value["fields"].items()})
+    check_names(cls, value["fields"])
+    part, fields = object.__new__(cls), {key: unpack(item, arrays) for key, item in value["fields"].items()}
+    vars(part).update(fields)
+    for name, item in part._fields().items():  # what is saved may be a corner of an array: that must be all of it
+        if isinstance(item, np.ndarray) and item.shape != np.shape(fields[name]):
+            raise StateError(f"the file holds a {value['class']} whose {name} has another shape than it says.")
     return part
 
 
@@ -130,7 +151,9 @@ def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
     from scipy import sparse
 
     parts = {key: unpack(item, arrays) for key, item in value["parts"].items()}
-    return sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
+    matrix = sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
+    matrix.check_format(full_check=True)
+    return matrix
 
 
 def _unpack_list(value: dict[str, Any], arrays: Arrays) -> np.ndarray:
@@ -160,13 +183,6 @@ _UNPACK: dict[str, Any] = {
 }
 
 
-class Missing:
-    """Stands for a function the file can only name; `load` must be given the real one."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-
 def held_bytes(value: Any) -> int:
     """Bytes of all arrays and objects below `value`: what a learner holds between calls."""
     if isinstance(value, np.ndarray):
@@ -175,7 +191,7 @@ def held_bytes(value: Any) -> int:
         own = getattr(value, "nbytes", None)
         return held_bytes(vars(value)) if own is None else own
     if hasattr(value, "_content"):
-        return held_bytes(value._state())
+        return held_bytes(value._fields())
     if isinstance(value, dict):
         return sum(held_bytes(item) for item in value.values())
     if isinstance(value, list | tuple):
@@ -188,34 +204,31 @@ def held_bytes(value: Any) -> int:
 
 def to_bytes(content: dict[str, Any]) -> bytes:
     """A plain dict of packable values as one safetensors blob with a digest."""
+    arrays: Arrays = {}
+    header = {"format": FORMAT, "version": __version__, "content": _pack_dict(content, arrays, "")}
+    return sealed(json.dumps(header), arrays)
+
+
+def sealed(text: str, arrays: Arrays) -> bytes:
+    """A safetensors blob with our entry, whose digest is that of all other bytes."""
     from safetensors import SafetensorError
     from safetensors.numpy import save
 
-    arrays: Arrays = {}
-    header = {"format": FORMAT, "version": __version__, "content": _pack_dict(content, arrays, "")}
-    text = json.dumps(header)
     # one entry: the order of several is not fixed, and equal states should be equal bytes
     try:
-        return save(arrays, metadata={_KEY: f"{_digest(text, arrays)} {text}"})
+        blob = save(arrays, metadata={_KEY: f"{'0' * DIGITS} {text}"})
     except SafetensorError as error:
         raise StateError(f"a state file can't carry one of the arrays: {error}") from None
+    assert blob[8 : _DIGEST.start] == _OPENING, "safetensors writes its header in another way"
+    return b"".join([blob[: _DIGEST.start], _digest(blob), memoryview(blob)[_DIGEST.stop :]])
 
 
 def from_bytes(blob: bytes, source: str = "the state") -> dict[str, Any]:
     """What `to_bytes` was given; a `StateError` for anything else."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    digest, _, text = _entry(blob, source).partition(" ")
-    try:
-        arrays = load(blob)
-    except (SafetensorError, ValueError) as error:
-        raise StateError(f"{source} is truncated or damaged ({error}).") from None
-    if digest != _digest(text, arrays):
-        raise StateError(f"{source} is damaged: its contents do not match its digest. Restore it from a copy.")
+    text, arrays = unsealed(blob, source)
     try:
         header = json.loads(text)
-        if header["format"] > FORMAT:
+        if not isinstance(header["format"], int) or header["format"] > FORMAT:
             raise StateError(
                 f"{source} was written by modicum {header['version']} in a newer format ({header['format']}; "
                 f"this is modicum {__version__}, which reads up to {FORMAT}). Upgrade with: pip install -U modicum"
@@ -227,26 +240,28 @@ def from_bytes(blob: bytes, source: str = "the state") -> dict[str, Any]:
         raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
 
 
-def _entry(blob: bytes, source: str) -> str:
-    """Our entry in the header of a safetensors file."""
-    length = int.from_bytes(blob[:8], "little")
-    if len(blob) < 8 or length > len(blob) - 8:
-        raise StateError(f"{source} is truncated, or not a modicum state file.")
+def unsealed(blob: bytes, source: str = "the state") -> tuple[str, Arrays]:
+    """The text of our entry, and the arrays."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    if blob[8 : _DIGEST.start] != _OPENING:
+        raise StateError(f"{source} is not a modicum state file, or it is truncated.")
+    if blob[_DIGEST] != _digest(blob):
+        raise StateError(f"{source} is damaged: its contents do not match its digest. Restore it from a copy.")
     try:
-        metadata = json.loads(blob[8 : 8 + length]).get("__metadata__", {})
-    except (ValueError, AttributeError):
-        raise StateError(f"{source} is not a modicum state file (no readable header).") from None
-    if not isinstance(metadata, dict) or not isinstance(metadata.get(_KEY), str):
-        raise StateError(f"{source} is a safetensors file, but not one that modicum wrote.")
-    return metadata[_KEY]
+        header = json.loads(blob[8 : 8 + int.from_bytes(blob[:8], "little")])
+        return header["__metadata__"][_KEY].partition(" ")[2], load(blob)
+    except (SafetensorError, *NONSENSE) as error:
+        raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
 
 
-def _digest(text: str, arrays: Arrays) -> str:
-    digest = hashlib.blake2b(text.encode(), digest_size=16)
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(arrays[name].reshape(-1).view(np.uint8).data if arrays[name].size else b"")
-    return digest.hexdigest()
+def _digest(blob: bytes) -> bytes:
+    """The digest of a blob, as if its own digits were zeros: it covers every byte, dtypes and shapes included."""
+    digest = hashlib.blake2b(blob[: _DIGEST.start], digest_size=DIGITS // 2)
+    digest.update(b"0" * DIGITS)
+    digest.update(memoryview(blob)[_DIGEST.stop :])
+    return digest.hexdigest().encode()
 
 
 def write_atomically(path: str | os.PathLike[str], blob: bytes) -> None:
@@ -293,6 +308,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 # ---- checkpoints ---------------------------------------------------------------------------------
 
+_PLACE = Keyed(position=Whole(), finished=TRUTH, run=Where(lambda value: isinstance(value, dict), "a dict"))
+
 
 class Checkpoint:
     """A learner and its place in the stream, in one file, rewritten every so many seconds.
@@ -328,6 +345,10 @@ class Checkpoint:
         place = content.get("checkpoint")
         if place is None:
             raise StateError(f"{self.path} is a saved learner, not a checkpoint. Choose another --checkpoint file.")
+        try:
+            check_rule(_PLACE, place, Scope(None, {}))
+        except Violation as violation:
+            raise StateError(f"{self.path} is damaged: its checkpoint is invalid, {violation}.") from None
         for key, value in self.run.items():
             if place["run"].get(key) != value:
                 raise StateError(

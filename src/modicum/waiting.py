@@ -4,13 +4,22 @@ from typing import Any
 
 import numpy as np
 
+from modicum.invariants import Array
+from modicum.params import NULL
 from modicum.reservoir import place
-from modicum.rows import Rows, n_rows
+from modicum.rows import Rows, RowsOf, n_rows
 from modicum.state import Part
 
 
 class Waiting(Part):
     """Rows with their ids, targets and weights, before there are enough of them to begin with."""
+
+    _invariants = {
+        "rows": RowsOf("n"),
+        "ids": Array("int64", "n"),
+        "targets": [NULL, Array(None, "n", finite=False)],
+        "weights": Array("float64", "n", above=0.0),
+    }
 
     def __init__(self, like: Any, y: np.ndarray | None, limit: int):
         self.rows = Rows.like(like, limit)

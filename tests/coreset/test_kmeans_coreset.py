@@ -1,7 +1,5 @@
 """The k-means coreset of arrays and streams: weight, room, merging, files, and rows of every kind."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +8,10 @@ from scipy.spatial.distance import cdist
 
 import modicum
 from modicum import KMeansCoreset, Learner
-from modicum.coreset.coreset import LARGEST_BUCKET, LARGEST_VALUE, ROOM
+from modicum.coreset.coreset import LARGEST_BUCKET, ROOM
 from modicum.datasets import mixture
 from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.validation import LARGEST_VALUE
 
 METHODS = ["sensitivity", "lightweight", "uniform"]
 
@@ -77,7 +76,7 @@ def test_few_rows_are_kept_as_they_are():
     assert_array_equal(weights, w)
 
 
-@pytest.mark.parametrize("exponent", [-300, 300])
+@pytest.mark.parametrize("exponent", [-195, 195])
 def test_units_of_weight_do_not_matter(exponent):
     X, w = rows(), np.random.default_rng(0).uniform(0.5, 2, 4000)
     plain, scaled = (KMeansCoreset(60, 5, random_state=0).fit(X, sample_weight=w * s) for s in (1.0, 2.0**exponent))
@@ -87,10 +86,10 @@ def test_units_of_weight_do_not_matter(exponent):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("dtype", "exponent"), [(np.float32, -75), (np.float32, 63), (np.float32, 80), (np.float64, 100)]
+    ("dtype", "exponent"), [(np.float32, -75), (np.float32, 55), (np.float64, 100)]
 )
 def test_units_of_columns_do_not_matter(method, dtype, exponent):
-    """Squares of such numbers vanish or overflow in single precision."""
+    """Squares of such numbers vanish in single precision, or nearly overflow."""
     X, scale = rows().astype(dtype), dtype(2.0**exponent)
     plain, scaled = (streamed(KMeansCoreset(60, 5, method=method, random_state=0), Z) for Z in (X, X * scale))
     assert_array_equal(scaled.points_, plain.points_ * scale)
@@ -192,7 +191,7 @@ def test_values_whose_squares_would_overflow_are_refused():
     coreset = streamed(KMeansCoreset(50, 5, random_state=0), rows())
     before = coreset.to_bytes()
     for sign in (1, -1):
-        with pytest.raises(DataError, match=re.escape(f"KMeansCoreset: a value is beyond {LARGEST_VALUE:g}")):
+        with pytest.raises(DataError, match=r"KMeansCoreset: row 0, column 0 .* beyond 1e\+50"):
             coreset.partial_fit(np.full((1, 3), 2 * sign * LARGEST_VALUE))
     assert coreset.to_bytes() == before
     with pytest.raises(DataError):
@@ -273,7 +272,7 @@ def test_shards_add_up(types, budget):
 
 def test_shards_too_large_for_single_precision_are_refused():
     left = KMeansCoreset(20, 3, random_state=0).fit(rows().astype(np.float32))
-    right = KMeansCoreset(20, 3, random_state=0).fit(rows() * 1e50)
+    right = KMeansCoreset(20, 3, random_state=0).fit(rows() * 1e45)
     before = left.to_bytes()
     with pytest.raises(DataError):
         left.merge(right)

@@ -7,13 +7,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
 from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeffding_size
-from modicum.exceptions import DataError, StateError
+from modicum.exceptions import DataError
 from modicum.history import History
+from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.moments import RunningMean
 from modicum.parallel import run_tiles
-from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
+from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, TRUTH, Int, Number, OneOf
 from modicum.reservoir import BottomK
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.select.guarantees import SwapGuarantee
@@ -28,6 +29,17 @@ PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exempla
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 FAR = 2.0  # the phantom's distance, against the largest seen between some rows of the first chunk
 PHANTOM_DRIFT = 1e-4  # squared way the mean may go, against the variance, before the phantom follows
+
+
+COUNTS = (
+    "n_candidates_",
+    "n_swaps_",
+    "n_evaluations_",
+    "n_evaluations_saved_",
+    "_n_chunks",
+    "_n_races",
+    "_waiting",
+)
 
 
 class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
@@ -127,6 +139,16 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         "random_state": [RANDOM_STATE],
     }
 
+    _invariants = {
+        "_objects": TRUTH,
+        "_sample": Is(BottomK, n="n_validation"),
+        "_mean": [NULL, Is(RunningMean, width="n_features")],
+        "_F": Is(ExemplarObjective, n_validation="n_validation", n_slots_in_all=lambda its: its["n_exemplars"] + 1),
+        "_ids": Array("int64", "n_exemplars"),
+        "_history": Is(History, width=5),
+        "_rounding": Real(0.0),
+    } | dict.fromkeys(COUNTS, Whole())
+
     _mean: RunningMean | None
     _waiting: int
     _rounding: float
@@ -166,7 +188,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         while self.patience is not None and self._waiting < self.patience:
             swaps = self.n_swaps_
             for chunk in X if isinstance(X, Stream) else stream(X):
-                self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids, self._own(chunk.row_ids))
+                with self._guard():
+                    self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids, self._own(chunk.row_ids))
                 if self._waiting >= self.patience:
                     break
             if self.n_swaps_ == swaps:
@@ -564,9 +587,6 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _restored(self) -> None:
         if self._is_fitted():  # a file can't hold a function: take the one among the parameters
             self._F.dissimilarity = as_dissimilarity(self.dissimilarity, objects=self._objects)
-            self._F.check(self.n_features_in_)
-            if len(self._sample) != len(self._F.rows):
-                raise StateError("the file holds a validation sample whose parts do not fit each other.")
 
     @property
     def _n_features_out(self) -> int:

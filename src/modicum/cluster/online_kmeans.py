@@ -7,7 +7,7 @@ import numpy as np
 from modicum._jit.kmeans import follow_rows
 from modicum.base import Traits
 from modicum.centers import CentersMixin
-from modicum.exceptions import StateError
+from modicum.invariants import Array
 from modicum.params import RANDOM_STATE, Int
 
 
@@ -48,6 +48,10 @@ class OnlineKMeans(CentersMixin):
 
     traits = Traits(chunk_exact=True, merge="approximate", weights=True)
     _constraints = {"n_clusters": [Int(1)], "random_state": [RANDOM_STATE]}
+    _invariants = {
+        "cluster_centers_": Array("dtype", "k", "n_features"),
+        "cluster_sizes_": Array("float64", "k", above=0.0),
+    }
 
     def __init__(self, n_clusters: int = 8, *, random_state: Any = None):
         self.n_clusters = n_clusters
@@ -83,12 +87,6 @@ class OnlineKMeans(CentersMixin):
             sizes = np.bincount(means.labels_, sizes, self.n_clusters)
             centers = means.cluster_centers_.astype(centers.dtype)
         self.cluster_centers_, self.cluster_sizes_ = centers, sizes
-
-    def _restored(self) -> None:
-        if self._is_fitted():
-            shape = (len(self.cluster_sizes_), self.n_features_in_)
-            if self.cluster_centers_.shape != shape or self.cluster_sizes_.dtype != np.float64:
-                raise StateError("the file holds centers whose parts do not fit each other.")
 
     def _n_retained(self) -> int:
         return len(self.cluster_centers_)

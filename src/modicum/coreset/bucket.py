@@ -13,7 +13,9 @@ import numpy as np
 from modicum.coreset.cells import Cells
 from modicum.coreset.laws import lightweight, mixture, sensitivity, uniform
 from modicum.coreset.systematic import systematic
+from modicum.invariants import Array, Real, Whole
 from modicum.nearest import by_label
+from modicum.params import TRUTH
 from modicum.state import Part
 
 LAWS: dict[str, Callable[[Cells], np.ndarray]] = {
@@ -33,6 +35,16 @@ class Bucket(Part):
     the variance of the last one all of them have together, had they met rows alike: 0 for rows that are themselves.
     `lost` is the scatter of cells that had too few points to show it.
     """
+
+    _invariants = {
+        "points": Array("dtype", "n", "n_features"),
+        "weights": Array("float64", "n", above=0.0),
+        "starts": Array("int32", None, low=0, below="n", rising=True),
+        "calibrated": TRUTH,
+        "level": Whole(),
+        "spread": Real(0.0),
+        "lost": Real(0.0),
+    }
 
     points: np.ndarray
     weights: np.ndarray

@@ -8,11 +8,11 @@ from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget
 from modicum.coreset.bucket import Bucket, Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
-from modicum.exceptions import DataError, StateError
+from modicum.exceptions import DataError
+from modicum.invariants import Is, Whole
 
 ROOM = BUCKETS + 2  # bucketfuls of rows: full ones, one that is being filled, and the summary
 LARGEST_BUCKET = 4  # times the summary: larger buckets would add next to no accuracy to it
-LARGEST_VALUE = 1e70  # beyond, squares of squared distances overflow
 
 
 class CoresetLearner(Learner):
@@ -22,6 +22,7 @@ class CoresetLearner(Learner):
     """
 
     traits = Traits(merge="approximate", weights=True)
+    _invariants = {"_tree": Is(MergeReduce), "_seed": Whole(0, 2**31)}
     size: int | None
     budget: int | str | None
     _tree: MergeReduce
@@ -63,8 +64,6 @@ class CoresetLearner(Learner):
         if not hasattr(self, "_tree"):
             self._tree = MergeReduce(X, self._bucket_size(X.shape[1], X.dtype))
             self._seed = int(self._rng.integers(2**31))
-        if X.dtype == np.float64 and max(X.max(), -X.min()) > LARGEST_VALUE:
-            raise DataError(f"{type(self).__name__}: a value is beyond {LARGEST_VALUE:g}; costs would overflow.")
         self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
 
     def _merge(self, other: Any) -> None:
@@ -82,19 +81,6 @@ class CoresetLearner(Learner):
         what = f"{type(self).__name__} with a summary of {least:,} points"
         rows = as_budget(self.budget).items_within(each, fixed_bytes=fixed, at_least=ROOM * least, what=what)
         return min(rows // ROOM, LARGEST_BUCKET * wanted)
-
-    def _restored(self) -> None:
-        if self._is_fitted():
-            parts = self._tree.parts()
-            if len(self._tree.buckets) > BUCKETS or max(map(len, parts)) > self._tree.size:
-                raise StateError("the file holds a coreset that is larger than it may be.")
-            for part in parts:
-                shapes_fit = part.points.shape == (len(part.weights), self.n_features_in_)
-                types_fit = part.points.dtype == self._dtype and part.weights.dtype == np.float64
-                steps = np.diff(part.starts, append=len(part.weights))
-                numbers_fit = np.isfinite(part.points).all() and (part.weights > 0).all() and part.starts[0] == 0
-                if not (shapes_fit and types_fit and numbers_fit and (steps > 0).all()):
-                    raise StateError("the file holds a coreset whose parts do not fit each other.")
 
     def _n_retained(self) -> int:
         return len(self._tree)

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from modicum.coreset.coreset import CoresetLearner
+from modicum.invariants import ABSENT, Whole
 
 LEAST_POINTS = 1000  # of a summary whose size was not given
 
@@ -15,6 +16,8 @@ class SolvedCoreset(CoresetLearner):
     The model is a function of the state, so that asking teaches nothing and a saved learner answers as it did. With
     `warm_start` the last model is part of the state.
     """
+
+    _invariants = {"_last_seen": [ABSENT, Whole()]}
 
     warm_start: bool
     _last: dict[str, np.ndarray]

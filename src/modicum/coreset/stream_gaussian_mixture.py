@@ -9,11 +9,14 @@ from modicum.coreset.bucket import Reducer
 from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
 from modicum.coreset.mixture_coreset import CELLS_PER_COMPONENT
 from modicum.coreset.solved import SolvedCoreset
+from modicum.invariants import ABSENT, Array, Keyed
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
 POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 numbers to be told by them
 OF_EM = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
 LEARNED = ("weights_", "means_", "covariances_", "precisions_cholesky_")
+
+_COVARIANCES = [Array("float64", "k", *shape) for shape in (("n_features", "n_features"), ("n_features",), ())]
 
 
 class StreamGaussianMixture(DensityMixin, SolvedCoreset):
@@ -78,6 +81,18 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
         "warm_start": [TRUTH],
         "random_state": [RANDOM_STATE],
         **{name: WeightedGaussianMixture._constraints[name] for name in OF_EM},
+    }
+
+    _invariants = {
+        "_last": [
+            ABSENT,
+            Keyed(
+                weights_=Array("float64", "k"),
+                means_=Array("float64", "k", "n_features"),
+                covariances_=_COVARIANCES,
+                precisions_cholesky_=_COVARIANCES,
+            ),
+        ]
     }
 
     def __init__(

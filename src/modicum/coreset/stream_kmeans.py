@@ -9,7 +9,7 @@ from modicum.coreset.bucket import Reducer
 from modicum.coreset.kmeans_cost import KMeansCost
 from modicum.coreset.solved import SolvedCoreset
 from modicum.coreset.weighted_kmeans import weighted_kmeans
-from modicum.exceptions import StateError
+from modicum.invariants import ABSENT, Array, Keyed
 from modicum.nearest import nearest
 from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
@@ -65,6 +65,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
     feldman2011, lucic2015; see `KMeansCoreset` and `modicum.coreset.seeding`.
     """
 
+    _invariants = {"_last": [ABSENT, Keyed(centers=Array("dtype", "k", "n_features"))]}
     _constraints = {
         "n_clusters": [Int(1)],
         "size": [Int(1), NULL],
@@ -114,13 +115,6 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
 
     def _parts(self) -> tuple[int, int]:
         return self.n_clusters, POINTS_PER_CLUSTER
-
-    def _restored(self) -> None:
-        super()._restored()
-        if hasattr(self, "_last"):
-            centers = self._last["centers"]
-            if centers.shape[1:] != (self.n_features_in_,) or not np.isfinite(centers).all():
-                raise StateError("the file holds centers that are none.")
 
     def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
         return self.n_clusters * n_features * dtype.itemsize

@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from modicum.coreset.bucket import Bucket, Reducer
-from modicum.rows import Rows
+from modicum.invariants import Array, Each, Is, Whole
+from modicum.rows import Rows, RowsOf
 from modicum.state import Part
 
 BUCKETS = 8
@@ -18,6 +19,13 @@ BUCKETS = 8
 
 class MergeReduce(Part):
     """Weighted points that stand for all rows seen: `BUCKETS` buckets of `size`, and one more that is being filled."""
+
+    _invariants = {
+        "size": Whole(1),
+        "buckets": Each(Is(Bucket, at_most={"n": "size"}), high=BUCKETS),
+        "rows": RowsOf("n", most="size"),
+        "weights": Array("float64", "n", above=0.0),
+    }
 
     def __init__(self, like: np.ndarray, size: int):
         self.size = size

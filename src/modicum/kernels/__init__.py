@@ -8,13 +8,14 @@ from modicum.kernels.hamming import Hamming
 from modicum.kernels.kernel import Kernel, Product, Scaled, Sum
 from modicum.kernels.laplacian import Laplacian
 from modicum.kernels.matern import Matern32, Matern52
-from modicum.kernels.named import KERNEL, as_kernel, fitted_kernel, may_fail, takes_objects
+from modicum.kernels.named import GIVEN_KERNEL, KERNEL, as_kernel, fitted_kernel, may_fail, takes_objects
 from modicum.kernels.normalized import Normalized
 from modicum.kernels.precomputed import Precomputed
 from modicum.kernels.rbf import RBF
 from modicum.kernels.weisfeiler_lehman import WeisfeilerLehman
 
 __all__ = [
+    "GIVEN_KERNEL",
     "KERNEL",
     "RBF",
     "Dissimilarity",

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.invariants import TEXT
 from modicum.kernels.distances import square_norms
 from modicum.kernels.pairs import fill
 from modicum.parallel import run_tiles
-from modicum.params import Where
+from modicum.params import TRUTH, Where
 from modicum.rows import is_sparse, n_rows, take
-from modicum.state import Part
+from modicum.state import FUNCTION, Part
 
 PROBES, MOST_PROBED = 64, 2048  # rows whose nearest others, among so many, tell how fine distances are
 LOST_DIGITS = 1e-3  # how rough they may become
@@ -128,6 +129,10 @@ class Cosine(_Product):
 class Metric(Dissimilarity):
     """Any metric name of scikit-learn's `pairwise_distances`."""
 
+    _invariants = {
+        "name": TEXT,
+    }
+
     def __init__(self, name: str):
         self.name = name
 
@@ -148,6 +153,11 @@ class Function(Dissimilarity):
     """A callable on two chunks, two rows or two objects; numeric rows are tried as chunks first."""
 
     takes_sparse = False
+
+    _invariants = {
+        "function": FUNCTION,
+        "takes_objects": TRUTH,
+    }
 
     def __init__(self, function: Callable[[Any, Any], Any], *, takes_objects: bool = False):
         self.function = function

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from modicum.invariants import Real, Whole
 from modicum.kernels.distances import product, square_norms
 from modicum.kernels.kernel import Kernel, Pullback
 from modicum.params import NULL, Int, Number, check_params
@@ -49,6 +50,12 @@ class Polynomial(Kernel):
     """
 
     takes_sparse = True
+
+    _invariants = {
+        "degree": Whole(1),
+        "offset": Real(0.0),
+        "scale": [NULL, Real(above=0.0)],
+    }
 
     def __init__(self, degree: int = 2, *, offset: float = 1.0, scale: float | None = None):
         self.degree = degree

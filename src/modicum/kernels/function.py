@@ -8,8 +8,9 @@ import numpy as np
 from modicum.exceptions import DataError, StateError
 from modicum.kernels.kernel import Kernel
 from modicum.kernels.pairs import fill
+from modicum.params import TRUTH
 from modicum.rows import n_rows
-from modicum.state import Missing
+from modicum.state import FUNCTION, Missing
 
 
 class FunctionKernel(Kernel):
@@ -25,6 +26,11 @@ class FunctionKernel(Kernel):
     array([[3., 0.],
            [1., 2.]])
     """
+
+    _invariants = {
+        "function": FUNCTION,
+        "takes_objects": TRUTH,
+    }
 
     def __init__(self, function: Callable[[Any, Any], Any], *, takes_objects: bool = False):
         self.function = function

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.params import Number, check_params
+from modicum.invariants import Is, Real
+from modicum.params import TRUTH, Number, check_params
 from modicum.rows import n_rows, take
 from modicum.state import Part
 
@@ -102,6 +103,13 @@ class Kernel(Part):
 class _Pair(Kernel):
     """Two kernels on the same rows."""
 
+    _invariants = {
+        "left": Is(Kernel),
+        "right": Is(Kernel),
+        "takes_objects": TRUTH,
+        "takes_sparse": TRUTH,
+    }
+
     def __init__(self, left: Kernel, right: Kernel):
         if left.takes_objects != right.takes_objects:
             raise ValueError(f"{type(self).__name__}: {left!r} and {right!r} are not kernels on the same kind of rows.")
@@ -160,6 +168,13 @@ class Product(_Pair):
 
 class Scaled(Kernel):
     """scale * k; for a Gaussian process the scale is the variance of the signal."""
+
+    _invariants = {
+        "kernel": Is(Kernel),
+        "scale": Real(above=0.0),
+        "takes_objects": TRUTH,
+        "takes_sparse": TRUTH,
+    }
 
     def __init__(self, kernel: Kernel, scale: float):
         self.kernel = kernel

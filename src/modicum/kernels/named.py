@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from modicum.exceptions import DataError
+from modicum.invariants import Is
 from modicum.kernels.dot import Linear, Polynomial
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.hamming import Hamming
@@ -14,8 +15,9 @@ from modicum.kernels.normalized import Normalized
 from modicum.kernels.rbf import RBF
 from modicum.kernels.stationary import Radial
 from modicum.kernels.weisfeiler_lehman import WeisfeilerLehman
-from modicum.params import Where
+from modicum.params import OneOf, Where
 from modicum.rows import are_objects, is_sparse
+from modicum.state import FUNCTION
 
 NAMED: dict[str, Callable[[], Kernel]] = {
     "rbf": RBF,
@@ -31,6 +33,9 @@ NAMED: dict[str, Callable[[], Kernel]] = {
 
 _WORDS = f"a kernel such as RBF(0.5), a callable, or one of {', '.join(NAMED)}"
 KERNEL = Where(lambda value: callable(value) or (isinstance(value, str) and value in NAMED), _WORDS)
+
+
+GIVEN_KERNEL = [Is(Kernel), OneOf(*NAMED), FUNCTION]  # the same, as an invariant of state
 
 
 def as_kernel(spec: str | Callable[..., Any] | Kernel, *, objects: bool = False) -> Kernel:

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from modicum.invariants import Is
 from modicum.kernels.kernel import Kernel, Pullback
+from modicum.params import TRUTH
 
 
 class Normalized(Kernel):
@@ -20,6 +22,12 @@ class Normalized(Kernel):
     array([[1.   , 0.707],
            [0.707, 1.   ]])
     """
+
+    _invariants = {
+        "kernel": Is(Kernel),
+        "takes_objects": TRUTH,
+        "takes_sparse": TRUTH,
+    }
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel

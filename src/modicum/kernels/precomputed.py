@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.invariants import Array
 from modicum.kernels.kernel import Kernel
 
 
@@ -18,6 +19,10 @@ class Precomputed(Kernel):
     array([[3.],
            [1.]])
     """
+
+    _invariants = {
+        "matrix": Array("float64", "n", "n"),
+    }
 
     def __init__(self, matrix: Any):
         self.matrix = np.array(matrix, np.float64)

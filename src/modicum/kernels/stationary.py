@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from modicum.exceptions import DataError
+from modicum.invariants import Array, Real
 from modicum.kernels.distances import column_widths, median_width, shaped_distances, square_distances
 from modicum.kernels.kernel import Kernel, Pullback
-from modicum.params import NULL, POSITIVE, Constraint, Where, check_params
+from modicum.params import NULL, POSITIVE, TRUTH, Constraint, Where, check_params
 from modicum.rows import is_sparse, n_rows
 
 ONE_EACH = Where(
@@ -20,6 +21,10 @@ class Stationary(Kernel):
     """A kernel with k(a, a) = 1 and a width, which `fitted` finds where it is None."""
 
     _widths: list[Constraint] = [POSITIVE, NULL]
+
+    _invariants = {
+        "width": [NULL, Real(above=0.0), Array("float64", "n_features", above=0.0)],
+    }
 
     def __init__(self, width: Any = None):
         check_params(self, {"width": width}, {"width": self._widths})
@@ -58,6 +63,10 @@ class Radial(Stationary):
 
     takes_sparse = True
     _widths = [POSITIVE, ONE_EACH, NULL]
+
+    _invariants = {
+        "ard": TRUTH,
+    }
 
     def __init__(self, width: Any = None, *, ard: bool = False):
         super().__init__(width)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from modicum.exceptions import DataError
+from modicum.invariants import Whole
 from modicum.kernels.kernel import Kernel
 from modicum.params import Int, check_params
 
@@ -47,6 +48,10 @@ class WeisfeilerLehman(Kernel):
     """
 
     takes_objects = True
+
+    _invariants = {
+        "iterations": Whole(),
+    }
 
     def __init__(self, iterations: int = 3):
         self.iterations = iterations

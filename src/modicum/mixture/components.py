@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from modicum.families import Family
+from modicum.invariants import TEXT, Array, Each, Is, Real, Whole
 from modicum.kernels.distances import in_tiles
 from modicum.mixture.splits import Split
 from modicum.mixture.sticks import Sticks
@@ -18,6 +19,15 @@ FIELDS = ("family", "concentration", "counts", "sums", "names", "n_born")
 
 class Components(Part):
     """Counts and sums of statistics of each component, and a name by which it is known as long as it lives."""
+
+    _invariants = {
+        "family": Is(Family),
+        "concentration": Real(above=0.0),
+        "counts": Array("float64", "k", low=0.0),
+        "sums": Array("float64", "k", lambda its: its["family"].n_statistics),
+        "names": Each(TEXT, "k"),
+        "n_born": Whole(),
+    }
 
     def __init__(
         self, family: Family, concentration: float, counts: np.ndarray, sums: np.ndarray, names: list[str], n_born: int

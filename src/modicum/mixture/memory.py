@@ -5,13 +5,23 @@ from collections.abc import Callable
 import numpy as np
 
 from modicum.families import Family
+from modicum.invariants import Array, Whole
 from modicum.mixture.items import Items
-from modicum.rows import Rows
+from modicum.rows import Rows, RowsOf
 from modicum.state import Part
 
 
 class Memory(Part):
     """Clumps by their counts and sums of statistics, and rows with weights: first single ones, then the epoch's."""
+
+    _invariants = {
+        "rows": RowsOf("n"),
+        "weights": Array("float64", "n", above=0.0),
+        "n_singlets": Whole(0, "n"),
+        "clump_counts": Array("float64", "n_clumps", above=0.0),
+        "clump_sums": Array("float64", "n_clumps", "n_statistics"),
+        "n_taken": Whole("n"),
+    }
 
     def __init__(self, like: np.ndarray, n_statistics: int, most_rows: int):
         self.rows = Rows.like(like, most_rows)

@@ -11,6 +11,7 @@ from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget
 from modicum.families import FAMILY, Family, as_family
 from modicum.history import History
+from modicum.invariants import Is, Real
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import Compression
@@ -18,7 +19,7 @@ from modicum.mixture.memory import Memory
 from modicum.mixture.room import Room, divide
 from modicum.mixture.search import Search
 from modicum.parallel import single_threaded_blas
-from modicum.params import BUDGET, NULL, POSITIVE, Int
+from modicum.params import BUDGET, NULL, POSITIVE, TRUTH, Int
 
 ROUND = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")
 ROUNDS = 128  # that the history tells of
@@ -110,6 +111,14 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         "tol": [POSITIVE],
     }
 
+    _invariants = {
+        "_memory": Is(Memory, n_statistics=lambda its: as_family(its["family"]).n_statistics_of(its["n_features"])),
+        "_components": [NULL, Is(Components)],
+        "_free_energy": Real(),
+        "_is_current": TRUTH,
+        "_rounds": Is(Rounds, width=len(ROUND), limit=ROUNDS),
+    }
+
     def __init__(
         self,
         family: str | Family = "gaussian",
@@ -129,8 +138,10 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def _learn(self, X: np.ndarray, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _check_chunk(self, X: np.ndarray, y: np.ndarray | None) -> None:
         as_family(self.family).check(X, type(self).__name__)
+
+    def _learn(self, X: np.ndarray, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_memory"):
             as_family(self.family).bound(X, np.ones(len(X)))  # a prior that does not fit is best refused at once
             most_rows = self._room(X.shape[1], X.dtype).most_rows

@@ -4,9 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Kernel
+from modicum.params import NULL
 from modicum.reservoir import place
-from modicum.rows import Rows, n_rows, take
+from modicum.rows import Rows, RowsOf, n_rows, take
+from modicum.select.objectives.logdet import LogDet
+from modicum.select.objectives.validated import Validated
 from modicum.select.stream_greedy import grow, improve
 from modicum.state import Part
 
@@ -20,6 +24,22 @@ class ActiveSet(Part):
     `objective` is one without a set, made by `type(objective)(kernel, noise)`. Targets are held as they came; to the
     objective they are given around `center`.
     """
+
+    _invariants = {
+        "noise": Real(above=0.0),
+        "n_active": Whole(1),
+        "n_sample": Whole(1),
+        "objective": [
+            Is(LogDet, n="n", limit="n_active"),
+            Is(Validated, n="n", n_validation="n_validation", limit="n_active"),
+        ],
+        "targets": Array("float64", "n"),
+        "ids": Array("int64", "n"),
+        "center": Real(),
+        "n_swaps": Whole(),
+        "sample_targets": Array("float64", "n_validation"),
+        "_rows": [NULL, RowsOf("n_validation")],
+    }
 
     def __init__(self, objective: Any, noise: float, like: Any, n_active: int, n_sample: int):
         self.noise = noise

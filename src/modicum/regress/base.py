@@ -8,6 +8,7 @@ from sklearn.utils.validation import column_or_1d
 
 from modicum.base import Learner
 from modicum.exceptions import DataError
+from modicum.validation import LARGEST_VALUE, refuse_disguised
 
 
 class Regressor(RegressorMixin, Learner):
@@ -16,14 +17,16 @@ class Regressor(RegressorMixin, Learner):
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         self._require_target(y)
         name = type(self).__name__
+        refuse_disguised(name, "targets", y)
         try:
             y = np.asarray(column_or_1d(y, warn=True), np.float64)
         except (TypeError, ValueError) as error:
             raise DataError(f"{name}: targets must be numbers, one per row ({error}).") from None
         super()._check_target(y, count)
-        bad = np.flatnonzero(~np.isfinite(y))
+        bad = np.flatnonzero(~(np.abs(y) <= LARGEST_VALUE))
         if len(bad):
             raise DataError(
-                f"{name}: the target of row {bad[0]} of this chunk is {y[bad[0]]}. Fill in or drop such rows first."
+                f"{name}: the target of row {bad[0]} of this chunk is {y[bad[0]]}. Fill in, scale down or drop such "
+                "rows first."
             )
         return y

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from modicum.invariants import Array
 from modicum.state import Part
 
 WINDOW = 1024  # rows whose errors are remembered: their mean square is known to within a few percent
@@ -17,6 +18,10 @@ class Calibration(Part):
     about the function too high, as what the active rows can't express is in the noise already. Both are scaled to be
     most likely, given the errors of the latest rows that were predicted before they were learned.
     """
+
+    _invariants = {
+        "errors": Array("float64", None, 3, low=0.0),
+    }
 
     def __init__(self) -> None:
         self.errors = np.empty((0, 3))

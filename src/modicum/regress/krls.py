@@ -11,13 +11,14 @@ from modicum.base import Traits, missing_functions
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import DataError
 from modicum.history import History
+from modicum.invariants import LIMIT, Array, Is, Real, Whole
 from modicum.kernels import KERNEL, Kernel, as_kernel, may_fail, takes_objects
 from modicum.linalg import Inverse, Squares
 from modicum.parallel import run_tiles
 from modicum.params import BUDGET, NULL, RANDOM_STATE, Number
 from modicum.regress.base import Regressor
 from modicum.reservoir import place
-from modicum.rows import Rows, average_bytes, n_rows, take
+from modicum.rows import Rows, RowsOf, average_bytes, n_rows, take
 from modicum.waiting import Waiting
 
 FIRST_ROWS = 100  # of the stream, from which a kernel's width is found: their 4,950 distances are plenty
@@ -32,6 +33,11 @@ class Posterior(Squares):
 
     _rooms = ("_covariance",)
     _covariance: np.ndarray
+
+    _invariants = {
+        "_covariance": Array("float64", "n", "n"),
+        "_mean": Array("float64", "n"),
+    }
 
     def __init__(self, limit: int):
         super().__init__(limit)
@@ -158,6 +164,20 @@ class KRLS(Regressor):
         "ald_threshold": [Number(0.0)],
         "ridge": [Number(0.0)],
         "random_state": [RANDOM_STATE],
+    }
+
+    _invariants = {
+        "_limit": LIMIT,
+        "_history": Is(History, width=2),
+        "_waiting": [NULL, Is(Waiting, at_most={"n": FIRST_ROWS - 1})],
+        "_typical_weight": Real(above=0.0),
+        "intercept_": Real(),
+        "_kernel": Is(Kernel),
+        "_rows": RowsOf("n"),
+        "_ids": Array("int64", "n"),
+        "_prior": Is(Inverse, n="n"),
+        "_posterior": Is(Posterior, n="n"),
+        "_block_size": Whole(FEWEST, MOST),
     }
 
     _waiting: Waiting | None

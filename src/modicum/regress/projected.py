@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from scipy.optimize import minimize
 
+from modicum.invariants import Array
 from modicum.kernels import Kernel
 from modicum.select.objectives.projected_error import JITTER, inverse_factor
 from modicum.state import Part
@@ -34,6 +35,10 @@ class Moments(Part):
     `sums` has one row and column for each active row, then those of 1 and y. Sums of features that stay are exact for
     ever. Those of new features are exact for rows to come; for rows that are gone they are estimated.
     """
+
+    _invariants = {
+        "sums": Array("float64", "width", "width"),
+    }
 
     def __init__(self) -> None:
         self.sums = np.zeros((2, 2))

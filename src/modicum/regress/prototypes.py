@@ -7,8 +7,9 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from modicum.base import Traits
+from modicum.invariants import Is
 from modicum.parallel import run_tiles
-from modicum.params import RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
+from modicum.params import NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
 from modicum.regress.base import Regressor
 from modicum.reservoir import Reservoir
 from modicum.rows import n_rows, take
@@ -85,6 +86,8 @@ class PrototypeRegressor(Regressor):
         "fit_intercept": [TRUTH],
         "random_state": [RANDOM_STATE],
     }
+
+    _invariants = {"_selector": Is(Selector), "_sample": [NULL, Is(Reservoir)]}
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 from modicum.base import Traits, missing_functions
 from modicum.budget import Plan, as_budget, format_bytes
 from modicum.history import History
+from modicum.invariants import Is, Real, Whole
 from modicum.kernels import KERNEL, Kernel, Scaled, as_kernel, may_fail, takes_objects
 from modicum.marginal_likelihood import FIRST_NOISE, fit_hyperparameters
 from modicum.moments import RunningMean
@@ -137,6 +138,17 @@ class SparseGPRegressor(Regressor):
         "adapt": [NULL, TRUTH],
         "min_gain": [Number(0.0)],
         "random_state": [RANDOM_STATE],
+    }
+
+    _invariants = {
+        "_sample": Is(BottomK, n="n_validation"),
+        "_set": Is(ActiveSet, n="n_chosen", n_validation="n_validation", n_active="n_active"),
+        "_moments": [NULL, Is(Moments, width=lambda its: its["n_chosen"] + 2)],
+        "_mean": Is(RunningMean, width=1),
+        "_calibration": Is(Calibration),
+        "_history": Is(History, width=5),
+        "_fitted_at": Whole(),
+        "_log_likelihood": [NULL, Real()],
     }
 
     def __init__(
@@ -416,12 +428,13 @@ class SparseGPRegressor(Regressor):
         """Expected targets; with `return_std` also their standard deviations, noise included."""
         X = self._check_input(X)
         posterior, (of_function, of_noise) = self._derive(self._solve)
+        noise = of_noise * self.noise_
         mean, std = np.empty(n_rows(X)), np.empty(n_rows(X) if return_std else 0)
 
         def fill(part: slice) -> None:
             if return_std:
                 mean[part], variance = posterior.at(take(X, part))
-                std[part] = np.sqrt(of_function * variance + of_noise * self.noise_)
+                std[part] = np.sqrt(of_function * variance + noise)
             else:
                 mean[part] = posterior.mean(take(X, part))
 

@@ -6,12 +6,13 @@ import numpy as np
 
 from modicum._jit import block_greedy as jit
 from modicum.budget import Plan
+from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Kernel
 from modicum.params import NULL, Int
-from modicum.rows import Rows, n_rows, take
+from modicum.rows import Rows, RowsOf, n_rows, take
 from modicum.select.objectives.logdet import SMALLEST_LEFT
 from modicum.select.online_greedy import OnlineGreedy
-from modicum.select.selector import HISTORY_BYTES
+from modicum.select.selector import HISTORY_BYTES, WAITS
 from modicum.state import Part
 
 KEPT = 0.01  # part of the claimed gains that must have come true: they are large claims, but not out of nothing
@@ -27,6 +28,29 @@ class Blocks(Part):
     How useful a prototype is, which decides who leaves, is judged by the others of its block and by its neighbors, the
     most similar prototypes wherever they are: their blocks alone make prototypes look more useful than they are.
     """
+
+    _invariants = {
+        "kernel": Is(Kernel),
+        "lam": Real(above=0.0),
+        "chosen": RowsOf("limit"),
+        "estimate": Real(),
+        "n_new": Whole(0, "limit"),
+        "claimed": Real(),
+        "value_then": Real(),
+        "estimate_then": Real(),
+        "caution": Real(1.0),
+        "members": Array("int64", "n_blocks", "room", low=0, below="limit"),
+        "sizes": Array("int64", "n_blocks", low=0, high="room"),
+        "matrices": Array("float64", "n_blocks", "room", "room"),
+        "inverses": Array("float64", "n_blocks", "room", "room"),
+        "within": Array("float64", "n_blocks"),
+        "own": Array("float64", "limit"),
+        "spare": Array("float64", "limit"),
+        "near": Array("int64", "limit", "m", low=0, below="limit"),
+        "similar": Array("float64", "limit", "m"),
+        "among": Array("float64", "limit", "m", "m"),
+        "counts": Array("int64", "limit", low=0, high="m"),
+    }
 
     def __init__(self, kernel: Kernel, lam: float, like: Any, limit: int, block_size: int, neighbors: int):
         n_blocks, room, m = max(1, limit // block_size), min(limit, ROOM * block_size), min(neighbors, limit - 1)
@@ -266,6 +290,7 @@ class BlockGreedy(OnlineGreedy):
     rows will do, and may hold at most four times their usual size.
     """
 
+    _invariants = {"_F": [WAITS, Is(Blocks, limit="_limit")]}
     _constraints = {**OnlineGreedy._constraints, "block_size": [NULL, Int(1)], "neighbors": [Int(0)]}
 
     def __init__(

@@ -9,24 +9,33 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.invariants import Is
+from modicum.params import NULL
 from modicum.reservoir import BottomK
 from modicum.rows import n_rows, take
+from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.named import as_objective
-from modicum.select.selector import HISTORY_BYTES, Selector
+from modicum.select.objectives.validated import Validated
+from modicum.select.selector import HISTORY_BYTES, WAITS, Selector
 
 
 class JudgedSelector(Selector):
     """Base of selectors with an `objective`, and the size of a `validation` sample, among their parameters."""
+
+    _invariants = {
+        "_F": [WAITS, Is(LogDet, limit="_limit"), Is(Validated, limit="_limit", n_validation="n_validation")],
+        "_sample": [WAITS, NULL, Is(BottomK, n="n_validation")],
+    }
 
     _sample: BottomK | None
 
     def _objective(self) -> Any:
         return as_objective(self.objective)
 
-    def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        super()._check_chunk(X, y)
         if y is None and self._objective().needs_targets:
             raise DataError(f"{type(self).__name__}: the objective {self._objective()!r} needs targets: give y.")
-        super()._learn(X, y, weight, row_ids)
 
     def _start(self, X: Any) -> None:
         super()._start(X)

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from modicum.budget import Plan
+from modicum.invariants import Is, Whole
 from modicum.kernels import KERNEL
 from modicum.params import BUDGET, RANDOM_STATE, TRUTH, Number
 from modicum.rows import n_rows, take
 from modicum.select.guarantees import OnlineGuarantee
 from modicum.select.objectives.logdet import LogDet
-from modicum.select.selector import HISTORY_BYTES, Selector
+from modicum.select.selector import HISTORY_BYTES, WAITS, Selector
 
 FEWEST, MOST = 32, 1024  # candidates scored together: few while swaps spoil the scores, many on quiet streams
 BUSY = 8  # swaps in a block that make the next one smaller
@@ -77,6 +78,7 @@ class OnlineGreedy(Selector):
     monotone for any lambda.
     """
 
+    _invariants = {"_F": [WAITS, Is(LogDet, limit="_limit")], "_block_size": [WAITS, Whole(FEWEST, MOST)]}
     _constraints = {
         "budget": [BUDGET],
         "kernel": [KERNEL],

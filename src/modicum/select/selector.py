@@ -12,13 +12,16 @@ from modicum.base import Learner, Traits, missing_functions
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import DataError, StateError
 from modicum.history import History
+from modicum.invariants import AbsentWhile, Array, Is, Whole
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.parallel import run_tiles
+from modicum.params import NULL
 from modicum.reservoir import place
 from modicum.rows import average_bytes, n_rows, take
 from modicum.waiting import Waiting
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
+WAITS = AbsentWhile(lambda its: its["_waiting"] is not None)  # there is no set yet
 HISTORY_BYTES = 512 * 3 * 8
 
 
@@ -31,6 +34,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
+    _invariants = {
+        "_limit": Whole(1),
+        "_waiting": [NULL, Is(Waiting, at_most={"n": "_limit"})],
+        "_targets": [NULL, Array(None, None, finite=False)],
+        "_history": Is(History, width=3),
+        "n_swaps_": Whole(),
+        "_ids": [WAITS, Array("int64", "_limit")],
+    }
 
     _waiting: Waiting | None
     _F: Any
@@ -59,6 +70,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         elif new.any():
             self._stand(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
 
+    def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        if self._is_fitted() and (y is None) != (self._targets is None):
+            raise DataError(f"{type(self).__name__}: either all chunks come with targets or none does.")
+
     def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_limit"):
             self._objective().fitted(X)  # what is wrong with it, or with rows it can't take, shows now and not later
@@ -67,8 +82,6 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._targets = None if y is None else y[:0]
             self._history = History("rows", "value", "swaps")
             self.n_swaps_ = 0
-        if (y is None) != (self._targets is None):
-            raise DataError(f"{type(self).__name__}: either all chunks come with targets or none does.")
         if self._waiting is not None and len(self._waiting.ids) + n_rows(X) < self._limit:
             self._objective().fitted(X).kernel.diagonal(X)  # rows that the kernel can't take are refused as they come
             self._waiting.append(X, y, weight, row_ids)

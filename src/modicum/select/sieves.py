@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from modicum.params import BUDGET, RANDOM_STATE, Int, Number
+from modicum.invariants import Array, Each, Is, Real
+from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, Number
 from modicum.reservoir import place
 from modicum.rows import n_rows, take
 from modicum.select.judged import JudgedSelector
+from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.named import OBJECTIVE
+from modicum.select.objectives.validated import Validated
+from modicum.select.selector import WAITS
 from modicum.state import Part
 
 BLOCK = 512  # candidates scored together
@@ -22,6 +26,13 @@ BLOCK = 512  # candidates scored together
 
 class Sieve(Part):
     """A growing set, what it asks of the next row, and who is in it."""
+
+    _invariants = {
+        "F": [Is(LogDet, n="n", limit="limit"), Is(Validated, n="n", limit="limit", n_validation="n_validation")],
+        "level": Real(0.0),
+        "ids": Array("int64", "n"),
+        "targets": [NULL, Array(None, "n", finite=False)],
+    }
 
     def __init__(self, F: Any, level: float, targets: np.ndarray | None):
         self.F = F
@@ -69,6 +80,11 @@ class SieveSelector(JudgedSelector):
         "epsilon": [Number(0.0, 0.5, open_ends=True)],
         "validation": [Int(1)],
         "random_state": [RANDOM_STATE],
+    }
+
+    _invariants = {
+        "_largest": [WAITS, Real(0.0)],
+        "_sieves": [WAITS, Each(Is(Sieve, limit="_limit", n_validation="n_validation"))],
     }
 
     _sieves: list[Sieve]

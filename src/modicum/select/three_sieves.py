@@ -5,9 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from modicum.invariants import Scope, Whole
 from modicum.params import Int
 from modicum.select.guarantees import SieveGuarantee
+from modicum.select.selector import WAITS
 from modicum.select.sieves import Sieve, SieveSelector
+
+
+def _most(its: Scope) -> float:
+    """The largest exponent whose level is a number."""
+    return 700 / math.log1p(its["epsilon"])
 
 
 class ThreeSieves(SieveSelector):
@@ -65,6 +72,10 @@ class ThreeSieves(SieveSelector):
     """
 
     _constraints = {**SieveSelector._constraints, "patience": [Int(1)]}
+    _invariants = {
+        "_turned_away": [WAITS, Whole(0, "patience")],
+        "_exponent": [WAITS, Whole(lambda its: -_most(its), _most)],
+    }
 
     def __init__(
         self,

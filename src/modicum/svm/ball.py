@@ -6,7 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from modicum._jit.ball import RADIUS, SCALE, SLACK, SQUARE, scan_dense, scan_sparse
+from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Linear
+from modicum.params import NULL
 from modicum.rows import Rows, is_sparse, n_rows, take
 from modicum.svm.enclosing import enclose, enclose_two
 from modicum.svm.machine import Starter
@@ -46,6 +48,16 @@ class Ball(Starter):
     rai2009, Algorithms 1 and 2. Departures: the slack of a row is 1 / cost where the paper prints 1, and steps use the
     radius from before the update; the merge is ours.
     """
+
+    _invariants = {
+        "lookahead": Whole(1),
+        "n_core": Whole(),
+        "_v": Array("float64", "width"),
+        "_ball": Array("float64", 4),
+        "_waiting": [NULL, Is(Rows, n="n_waiting", width="width")],
+        "_costs": Array("float64", "n_waiting", above=0.0),
+        "_floor": [NULL, Real(0.0)],
+    }
 
     _end: tuple[np.ndarray, np.ndarray] | None = None  # the ball after the rows that wait, once somebody asked for it
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from modicum._jit.balls import RADIUS, SHARE, SLACK, SQUARE, join, learn_dense, learn_sparse
+from modicum.invariants import Array, Whole
 from modicum.rows import is_sparse
 from modicum.svm.enclosing import enclose
 from modicum.svm.machine import Starter
@@ -37,6 +38,15 @@ class Balls(Starter):
     rai2009, section 4.3. The choice of the balls that unite, the last union as an exact smallest ball, and the merge
     are ours.
     """
+
+    _invariants = {
+        "n_balls": Whole(1),
+        "n_core": Whole(),
+        "_n": Whole(0, "n_balls"),
+        "_V": Array("float64", lambda its: its["n_balls"] + 1, "width"),
+        "_balls": Array("float64", lambda its: its["n_balls"] + 1, 4),
+        "_squares": Array("float64", lambda its: its["n_balls"] + 1, lambda its: its["n_balls"] + 1),
+    }
 
     def __init__(self, width: int, n_balls: int):
         self.n_balls = n_balls

@@ -10,12 +10,18 @@ from typing import Any, Self
 import numpy as np
 
 from modicum._jit.ellipsoid import learn_diagonal, learn_diagonal_sparse, learn_full
+from modicum.invariants import Array, Whole
 from modicum.rows import is_sparse
 from modicum.svm.machine import Machine
 
 
 class Diagonal(Machine):
     """One variance per column. Time and memory are proportional to the number of columns."""
+
+    _invariants = {
+        "n_core": Whole(),
+        "_table": Array("float64", 2, "width"),
+    }
 
     def __init__(self, width: int):
         self.n_core = 0
@@ -54,6 +60,10 @@ class Diagonal(Machine):
 class SparseDiagonal(Diagonal):
     """The same for sparse rows. Mean and variance of a column are side by side in memory: they are fetched together."""
 
+    _invariants = {
+        "_table": Array("float64", "width", 2),
+    }
+
     def __init__(self, width: int):
         super().__init__(width)
         self._table = np.ascontiguousarray(self._table.T)
@@ -74,6 +84,12 @@ class SparseDiagonal(Diagonal):
 
 class Full(Machine):
     """A matrix of covariances: a row that changes it costs the square of the number of columns."""
+
+    _invariants = {
+        "n_core": Whole(),
+        "_mean": Array("float64", "width"),
+        "_covariance": Array("float64", "width", "width"),
+    }
 
     def __init__(self, width: int):
         self.n_core = 0

@@ -5,12 +5,18 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.inputs import follow, prepare, prepare_sparse
+from modicum.invariants import ABSENT, Array, Real, Whole
+from modicum.params import TRUTH
 from modicum.rows import as_csr, is_sparse
 from modicum.state import Part
 
 
 class Raw(Part):
     """Rows as they are: a kernel does the rest."""
+
+    _invariants = {
+        "n_zeros": [ABSENT, Whole()],
+    }
 
     n_zeros = 0  # rows of length zero, which can't be made longer
 
@@ -41,6 +47,16 @@ class Inputs(Raw):
     those of the first rows if `begin` is called, else of all rows so far. Sparse rows are not centered: no zero would
     be left.
     """
+
+    _invariants = {
+        "center": TRUTH,
+        "scale": TRUTH,
+        "normalize": TRUTH,
+        "constant": Real(0.0),
+        "follows": TRUTH,
+        "totals": Array("float64", 2, low=0.0),
+        "moments": Array("float64", 3, lambda its: its["n_features"] if its["center"] else 0),
+    }
 
     def __init__(self, width: int, *, center: bool, scale: bool, normalize: bool, constant: float):
         self.center, self.scale, self.normalize, self.constant = center, scale, normalize, constant

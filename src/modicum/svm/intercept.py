@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from modicum.invariants import Array, Is
 from modicum.svm.ellipsoid import Full
 from modicum.svm.machine import Starter
 
@@ -17,6 +18,12 @@ class WithIntercept(Starter):
     before the row was learned. Machines of different classes then speak in the same unit, the margin. Where that makes
     more mistakes than the ball does by itself, as it may when a class is rare, the ball is left alone.
     """
+
+    _invariants = {
+        "ball": Is(Starter, width="width"),
+        "line": Is(Full, width=2),
+        "mistakes": Array("float64", 2, low=0.0),
+    }
 
     def __init__(self, ball: Starter):
         self.ball = ball

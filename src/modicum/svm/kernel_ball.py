@@ -7,10 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.invariants import LIMIT, Array, Is, Real, Whole
 from modicum.kernels import Kernel
 from modicum.linalg import Inverse
 from modicum.parallel import run_tiles
-from modicum.rows import Rows, n_rows, take
+from modicum.params import NULL
+from modicum.rows import Rows, RowsOf, n_rows, take
 from modicum.svm.ball import STRETCH, alike
 from modicum.svm.enclosing import enclose, enclose_two
 from modicum.svm.machine import Starter
@@ -52,6 +54,25 @@ class KernelBall(Starter):
     ----------
     rai2009, section 4.2 (with kernel values k(x, x) that may differ). The limit and the merge are ours.
     """
+
+    _invariants = {
+        "given": Is(Kernel),
+        "kernel": Is(Kernel),
+        "lookahead": Whole(1),
+        "limit": LIMIT,
+        "n_core": Whole(),
+        "core": [NULL, RowsOf("n")],
+        "alpha": Array("float64", "n"),
+        "_square": Real(),
+        "_radius": Real(),
+        "_moved": Real(0.0),
+        "_slack": Real(0.0),
+        "_gram": [NULL, Is(Inverse, n="n")],
+        "_waiting": [NULL, RowsOf("n_waiting")],
+        "_signs": Array("float64", "n_waiting"),
+        "_costs": Array("float64", "n_waiting", above=0.0),
+        "_floor": [NULL, Real(0.0)],
+    }
 
     _end: tuple[np.ndarray, float, float, float] | None = None  # what `_finished` found, until something changes
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from modicum.exceptions import DataError
+from modicum.invariants import Array
 from modicum.state import Part
 
 KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings", "S": "bytes"}
@@ -15,6 +16,11 @@ class Labels(Part):
     """The classes seen so far."""
 
     _by_value: dict[Any, int] | None = None
+
+    _invariants = {
+        "values": Array(tuple(KINDS), "n"),
+        "order": Array("int64", "n", low=0, below="n"),
+    }
 
     def __init__(self) -> None:
         self.values = np.empty(0)  # in the order of their codes

@@ -4,8 +4,15 @@ from typing import Any, cast
 
 import numpy as np
 
+from modicum.invariants import Each, Is, Whole
+from modicum.params import NULL
 from modicum.state import Part
 from modicum.svm.machine import Machine, Starter
+
+
+def n_machines(n_classes: int) -> int:
+    """Machines for so many classes: two share one, and a single one needs none."""
+    return n_classes if n_classes > 2 else max(0, n_classes - 1)
 
 
 class OneVsRest(Part):
@@ -16,6 +23,12 @@ class OneVsRest(Part):
     side; mirrored, it is that of the first. `unseen` is None where no other classes were expected: should one come
     after all, it begins with a machine that knows nothing.
     """
+
+    _invariants = {
+        "n_classes": Whole(),
+        "machines": Each(Is(Machine, width="width"), lambda its: n_machines(its["n_classes"])),
+        "unseen": [NULL, Is(Machine, width="width")],
+    }
 
     def __init__(self, machine: Machine):
         self.n_classes = 0

@@ -5,7 +5,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from modicum._jit.classify import note
+from modicum.invariants import Array, Whole
 from modicum.state import Part
+from modicum.svm.one_vs_rest import n_machines
 
 SAMPLE = 1000  # decision values kept: they fix one or two numbers to within a few percent
 BINS = 256  # of the curve of accuracy; bins become twice as wide when the stream has filled them
@@ -16,6 +18,16 @@ class Record(Part):
 
     The sample of decision values prefers newer rows, as the machines were better then; a new class starts it anew.
     """
+
+    _invariants = {
+        "confusion": Array("int64", "n_classes", "n_classes", low=0),
+        "wrong": Array("int64", BINS, low=0),
+        "bin_width": Whole(1),
+        "seen": Whole(0, lambda its: BINS * its["bin_width"]),
+        "decisions": Array("float64", SAMPLE, lambda its: n_machines(its["n_classes"])),
+        "codes": Array("int64", SAMPLE, low=0, below=lambda its: max(1, its["n_classes"])),
+        "sampled": Whole(),
+    }
 
     def __init__(self) -> None:
         self.confusion = np.zeros((0, 0), np.int64)

@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 from modicum.base import Learner, Traits, missing_functions
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.invariants import ABSENT, Array, Is, Whole
 from modicum.kernels import KERNEL, Kernel, Linear, Normalized, as_kernel, may_fail, takes_objects
 from modicum.kernels.stationary import Stationary
 from modicum.parallel import run_tiles
@@ -167,6 +168,23 @@ class StreamSVC(ClassifierMixin, Learner):
         "normalize": [OneOf("auto"), TRUTH],
         "class_weight": [NULL, OneOf("balanced"), Where(_are_weights, "a dict of positive weights")],
         "random_state": [RANDOM_STATE],
+    }
+    _invariants = {
+        "_labels": Is(Labels, n="n_classes"),
+        "_weights": Is(Weights),
+        "_record": Is(Record, n_classes="n_classes"),
+        "_tile": Whole(1),
+        "_tournament": Is(
+            Tournament,
+            n_classes="n_classes",
+            constant=lambda its: its.owner._constant(),
+            width=lambda its: its["n_features"] + (its.owner._constant() > 0.0),
+        ),
+        "_n_first": Whole(),
+        "_first": [NULL, Is(Waiting, also={"targets": Array("int64", None, low=0, below="n_classes")})],
+        "_expected": [ABSENT, NULL, Array(None, None)],
+        "_is_strict": [ABSENT, TRUTH],
+        "_eliminate": [ABSENT, TRUTH],
     }
     _unsaved = (*Learner._unsaved, "_tray")
     _eliminate = True  # whether candidates leave the tournament
@@ -380,12 +398,15 @@ class StreamSVC(ClassifierMixin, Learner):
                     "StreamSVC: center and scale are for linear machines; a kernel takes rows as they are."
                 )
             return [Raw()]
-        constant = float(self.fit_intercept and self._is_ellipsoid())
         return [
-            Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=constant)
+            Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=self._constant())
             for center, scale in self._steps()
             for normalize in self._lengths(scale)
         ]
+
+    def _constant(self) -> float:
+        """The constant column of prepared rows; 0 if there is none."""
+        return float(self.fit_intercept and self._is_ellipsoid())
 
     def _lengths(self, scale: bool) -> list[bool]:
         """Whether to scale rows to unit length: what to try."""
@@ -685,9 +706,9 @@ class StreamSVC(ClassifierMixin, Learner):
         super()._check_fitted()
         self._learn_tray()
 
-    def _state(self) -> dict[str, Any]:
+    def _fields(self) -> dict[str, Any]:
         self._learn_tray()
-        return super()._state()
+        return super()._fields()
 
     @property
     def nbytes_(self) -> int:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.classify import count_mistakes
+from modicum.invariants import Array, Each, Is, Real, Whole
+from modicum.params import TRUTH
 from modicum.state import Part
 from modicum.svm.inputs import Raw
 from modicum.svm.one_vs_rest import OneVsRest
@@ -18,6 +20,13 @@ FIRST_CUT = 1024  # rows from which half of the entrants leave at every ranking:
 
 class Entrant(Part):
     """A C and machines that learn with it; `inputs` is the number of the preparation of their rows."""
+
+    _invariants = {
+        "inputs": Whole(0, lambda its: its["n_inputs"] - 1),
+        "C": Real(above=0.0),
+        "machines": Is(OneVsRest, n_classes="n_classes", width="width"),
+        "totals": Array("float64", 2, low=0.0),
+    }
 
     def __init__(self, inputs: int, C: float, machines: OneVsRest):
         self.inputs = inputs
@@ -43,6 +52,14 @@ class Entrant(Part):
 
 class Tournament(Part):
     """Entrants in the order of the last ranking: the first one is asked."""
+
+    _invariants = {
+        "inputs": Each(Is(Raw, constant="constant"), "n_inputs"),
+        "entrants": Each(Is(Entrant, n_inputs="n_inputs", n_classes="n_classes", width="width"), low=1),
+        "eliminate": TRUTH,
+        "rows": Whole(),
+        "next_ranking": Whole(lambda its: its["rows"] + 1),
+    }
 
     def __init__(self, inputs: list[Raw], entrants: list[Entrant], *, eliminate: bool):
         self.inputs = inputs

@@ -4,12 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from modicum.invariants import Real, Whole
 from modicum.state import Part
 from modicum.svm.labels import Labels
 
 
 class Weights(Part):
     """The mean of all weights so far."""
+
+    _invariants = {
+        "total": Real(0.0),
+        "count": Whole(),
+    }
 
     def __init__(self) -> None:
         self.total = 0.0

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import exemplar as jit
-from modicum.exceptions import StateError
+from modicum.invariants import ANYTHING, Array, Each, Is, Real, Sparse
 from modicum.kernels import Dissimilarity
 from modicum.kernels.dissimilarity import TILE
 from modicum.parallel import run_tiles
 from modicum.reservoir import place
-from modicum.rows import DenseRows, Rows, n_rows, take
+from modicum.rows import DenseRows, Rows, RowsOf, n_rows, take
 from modicum.state import Part
 
 LEAST_BLOCK = 2 * TILE  # enough tiles to keep some threads busy
@@ -37,6 +37,22 @@ class ExemplarObjective(Part):
     Slot 0 is the phantom, which never leaves; exemplar j has slot j + 1. `fixed` slots may not leave either.
     `phantom` is a row, or a number: its constant dissimilarity to every row. `like` shows what rows are like.
     """
+
+    _invariants = {
+        "dissimilarity": Is(Dissimilarity),
+        "phantom": [Real(above=0.0), Array("dtype", 1, "n_features"), Sparse(1, "n_features"), Each(ANYTHING, 1)],
+        "rows": RowsOf("n_validation"),
+        "chosen": RowsOf("n_chosen", most=lambda its: its["n_slots_in_all"] - 1),
+        "shares": Array("float64", "n_validation", low=0.0, high=1.0),
+        "phantom_loss": Real(),
+        "fixed": Array("bool", "n_slots_in_all"),
+        "removal": Array("float64", "n_slots_in_all", finite=False),
+        "to_slots": Is(DenseRows, n="n_validation", width="n_slots_in_all", of="of"),
+        "near": Array("of", "n_validation"),
+        "second": Array("of", "n_validation", finite=False),
+        "near_slot": Array("int32", "n_validation", low=0, below="n_slots"),
+        "second_slot": Array("int32", "n_validation", low=0, below="n_slots"),
+    }
 
     def __init__(self, dissimilarity: Dissimilarity, phantom: Any, like: Any, n_exemplars: int, n_validation: int):
         dtype = getattr(like, "dtype", np.float64)
@@ -151,19 +167,6 @@ class ExemplarObjective(Part):
         found = (self.near, self.second, self.near_slot, self.second_slot)
         jit.fill_slot(self.to_slots.values, self.n_slots, slot, d, *found)
         self._find_removal_losses()
-
-    def check(self, n_features: int) -> None:
-        """A `StateError` if the caches do not fit each other: compiled loops trust them."""
-        W, slots = len(self.rows), self.to_slots.values.shape[1]
-        columns = (self.shares, self.near, self.second, self.near_slot, self.second_slot, self.to_slots.values)
-        fits = all(len(column) == W for column in columns) and len(self.fixed) == len(self.removal) == slots
-        fits = fits and self.near.dtype == self.second.dtype == self.to_slots.values.dtype
-        for rows in (self.rows.values, self.chosen.values):
-            fits = fits and (isinstance(rows, list) or rows.shape[1] == n_features)
-        for column in (self.near_slot, self.second_slot):
-            fits = fits and self.n_slots <= slots and (W == 0 or 0 <= column.min() <= column.max() < self.n_slots)
-        if not fits:
-            raise StateError("the file holds exemplars whose parts do not fit each other.")
 
     # ---- caches ----------------------------------------------------------------------------------
 

@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import logdet as jit
-from modicum.kernels import KERNEL, Kernel, fitted_kernel
+from modicum.invariants import AbsentWhile, Is, Real, Whole
+from modicum.kernels import GIVEN_KERNEL, KERNEL, Kernel, fitted_kernel
 from modicum.linalg import Inverse
 from modicum.params import Number, check_params
-from modicum.rows import Rows, n_rows, take
+from modicum.rows import Rows, RowsOf, n_rows, take
 from modicum.state import Part
 
+UNSTARTED = AbsentWhile(lambda its: "limit" not in its.sizes)  # as it was given, without a set
 SMALLEST_LEFT = 1e-12  # of a row's own kernel value: a variance below it is rounding
 
 
@@ -46,6 +48,14 @@ class LogDet(Part):
     limit: int
     chosen: Rows
     inverse: Inverse
+
+    _invariants = {
+        "kernel": GIVEN_KERNEL,
+        "regularization": Real(above=0.0),
+        "limit": [UNSTARTED, Whole(1)],
+        "chosen": [UNSTARTED, RowsOf("n", most="limit")],
+        "inverse": [UNSTARTED, Is(Inverse, n="n")],
+    }
 
     def __init__(self, kernel: Any = "rbf", regularization: float = 1.0):
         self.kernel = kernel

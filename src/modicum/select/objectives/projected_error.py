@@ -28,8 +28,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from modicum.invariants import Array
 from modicum.parallel import run_tiles
 from modicum.rows import take
+from modicum.select.objectives.logdet import UNSTARTED
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
 
 JITTER = 1e-4  # added to the diagonal of K_AA, as a part of it: no fit may live on differences of near copies
@@ -62,6 +64,10 @@ class ProjectedError(Validated):
 
     M: np.ndarray
     row_targets: np.ndarray
+
+    _invariants = {
+        "M": [UNSTARTED, Array("float64", "n", "n")],
+    }
 
     def started(self, like: Any, limit: int, n_validation: int) -> "ProjectedError":
         empty = super().started(like, limit, n_validation)

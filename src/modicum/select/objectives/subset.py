@@ -21,9 +21,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import blas
 
+from modicum.invariants import Is
 from modicum.linalg import Inverse
 from modicum.rows import take
-from modicum.select.objectives.logdet import SMALLEST_LEFT
+from modicum.select.objectives.logdet import SMALLEST_LEFT, UNSTARTED
 from modicum.select.objectives.validated import Validated, ValidatedBlock
 
 DRIFT = 1e-7  # of the largest kernel value: features that err by more are computed anew
@@ -57,6 +58,10 @@ class SubsetObjective(Validated):
     """
 
     inverse: Inverse
+
+    _invariants = {
+        "inverse": [UNSTARTED, Is(Inverse, n="n")],
+    }
 
     def started(self, like: Any, limit: int, n_validation: int) -> Self:
         empty = super().started(like, limit, n_validation)

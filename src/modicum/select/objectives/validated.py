@@ -12,11 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from modicum.kernels import KERNEL, fitted_kernel
+from modicum.invariants import Array, Is, Real, Whole
+from modicum.kernels import GIVEN_KERNEL, KERNEL, fitted_kernel
 from modicum.parallel import run_tiles
-from modicum.params import Number, check_params
+from modicum.params import NULL, Number, check_params
 from modicum.reservoir import place
-from modicum.rows import DenseRows, Rows, n_rows
+from modicum.rows import DenseRows, Rows, RowsOf, n_rows
+from modicum.select.objectives.logdet import UNSTARTED
 from modicum.state import Part
 
 TILE = 64  # candidates that a thread scores together
@@ -44,6 +46,18 @@ class Validated(Part):
     row_targets: np.ndarray | None
     shares: np.ndarray
     features: DenseRows
+
+    _invariants = {
+        "kernel": GIVEN_KERNEL,
+        "noise": Real(above=0.0),
+        "limit": [UNSTARTED, Whole(1)],
+        "chosen": [UNSTARTED, RowsOf("n", most="limit")],
+        "rows": [UNSTARTED, RowsOf("n_validation")],
+        "shares": [UNSTARTED, Array("float64", "n_validation", low=0.0, high=1.0)],
+        "features": [UNSTARTED, Is(DenseRows, n="n_validation", width="limit", of=lambda _: "float64")],
+        "targets": [UNSTARTED, NULL, Array("float64", "n")],
+        "row_targets": [UNSTARTED, NULL, Array("float64", "n_validation")],
+    }
 
     def __init__(self, kernel: Any = "rbf", noise: float = 0.1):
         self.kernel = kernel

@@ -1,0 +1,136 @@
+"""States that somebody wrote by hand: whole files with a right digest and wrong contents.
+
+`forgeries` changes one thing at a time: a number, a name, a class, an attribute, or the dtype, shape or values of an
+array. Each must be refused with a `StateError`, or do no harm.
+"""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from modicum.base import Learner
+from modicum.checks.common import outputs
+from modicum.state import Part, sealed, unsealed
+
+HOSTILE: dict[type, list[Any]] = {
+    bool: [7, None, "x"],
+    int: [-1, 0, 1, 7, 10**6, 2**31, 2**40, 2**62, 2**63 - 1, 2**70, 1.5, "x", None],
+    float: [float("nan"), float("inf"), -1.0, 0.0, 1e-320, 1e300, 10**400, "x", None],
+    str: ["", "x", "float32", "int64", "sparse", "objects", 3, None],
+    type(None): [0, 1.5, "x", [], [1, 2], {"$": "dict", "items": {}}],
+    list: [[], [0], ["x", None], {"$": "dict", "items": {}}, 5],
+}
+NUMBERS = (np.nan, np.inf, -1, 0, 1, 2**31 - 1, 2**40, -(2**63))
+Forgery = tuple[str, bytes]
+
+
+def forgeries(blob: bytes, rng: np.random.Generator) -> Iterator[Forgery]:
+    """(what was done, forged state) for ever, in random order."""
+    text, arrays = unsealed(blob)
+    header = json.loads(text)
+    places = list(_places(header["content"], "content"))
+    kinds: list[Callable[[], tuple[str, Any, dict[str, np.ndarray]]]] = [
+        lambda: (*_change_value(header, places[rng.integers(len(places))][0], rng), arrays),
+        lambda: _change_array(header, arrays, rng),
+    ]
+    while True:
+        what, changed, held = kinds[rng.integers(2) if arrays else 0]()
+        yield what, sealed(json.dumps(changed), held)
+
+
+def _places(value: Any, *path: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """(path, value) of everything within a JSON value."""
+    yield path, value
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from _places(item, *path, key)
+
+
+def _change_value(header: Any, path: tuple[Any, ...], rng: np.random.Generator) -> tuple[str, Any]:
+    """The header with the value at a path replaced, left out, or given a neighbor that nobody asked for."""
+    header = copy.deepcopy(header)
+    owner = header
+    for key in path[:-1]:
+        owner = owner[key]
+    value, name = owner[path[-1]], "/".join(map(str, path))
+    deed = rng.integers(8)
+    if deed == 0 and len(path) > 1:
+        del owner[path[-1]]
+        return f"{name} left out", header
+    if deed == 1 and isinstance(value, dict):
+        value[str(rng.choice(["predict", "partial_fit", "_learn", "n_seen_", "values", "kernel", "_rng"]))] = 2
+        return f"{name} with a key of ours", header
+    if path[-1] == "class":
+        owner["class"] = str(rng.choice(sorted([*Part._known, *Learner._registry])))
+    else:
+        hostile = HOSTILE[bool if isinstance(value, bool) else type(value)] if type(value) in HOSTILE else HOSTILE[list]
+        owner[path[-1]] = hostile[rng.integers(len(hostile))]
+    return f"{name}: {owner[path[-1]]!r}", header
+
+
+def _change_array(
+    header: Any, arrays: dict[str, np.ndarray], rng: np.random.Generator
+) -> tuple[str, Any, dict[str, np.ndarray]]:
+    """The arrays with one of them changed in dtype, shape or values, or gone."""
+    path = sorted(arrays)[rng.integers(len(arrays))]
+    array, others = arrays[path], {name: array for name, array in arrays.items() if name != path}
+    deed = rng.integers(9)
+    if deed == 0:
+        return f"{path} gone", header, others
+    if deed == 1:
+        other = arrays[sorted(arrays)[rng.integers(len(arrays))]]
+        return f"{path} is another array", header, others | {path: other}
+    with np.errstate(all="ignore"):
+        changed, what = _changed(array, deed, rng)
+    return f"{path} {what}", header, others | {path: np.ascontiguousarray(changed)}
+
+
+def _changed(array: np.ndarray, deed: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
+    if deed == 2:
+        dtype = rng.choice(["float32", "float64", "int32", "int64", "bool", "uint8"])
+        return array.astype(dtype), f"as {dtype}"
+    if deed == 3:
+        return array[:-1], "without its last row"
+    if deed == 4:
+        return np.concatenate([array, array]), "twice"
+    if deed == 5:
+        return array.reshape(-1) if array.ndim > 1 else array[:, None], "in another shape"
+    if deed == 6:
+        return array.T[:-1].T, "without its last column"
+    number = NUMBERS[rng.integers(len(NUMBERS))]
+    changed = array.copy()
+    if deed == 7:
+        changed[...] = np.array(number).astype(array.dtype)
+        return changed, f"all {number}"
+    if changed.size:
+        changed.reshape(-1)[rng.integers(changed.size)] = np.array(number).astype(array.dtype)
+    return changed, f"with a {number}"
+
+
+def harm_of(forged: bytes, X: np.ndarray, y: np.ndarray | None, **functions: Any) -> str | None:
+    """What goes wrong with a forged state, other than a clear error; None if nothing does."""
+    from modicum.exceptions import StateError
+
+    try:
+        model = Learner.from_bytes(forged, **functions)
+    except StateError:
+        return None
+    except Exception as error:
+        return f"loading ends in {error!r}, not in a StateError"
+    for name, use in (
+        ("asking", lambda: outputs(model, X)),
+        ("learning", lambda: model.partial_fit(X, y)),
+        ("merging", lambda: model.merge(Learner.from_bytes(forged, **functions))),
+        ("asking after learning", lambda: outputs(model, X)),
+        ("saving", model.to_bytes),
+    ):
+        try:
+            use()
+        except ValueError:  # a clear error, ours or numpy's
+            return None
+        except Exception as error:
+            return f"{name} ends in {error!r}"
+    return None

@@ -1,0 +1,100 @@
+"""What chunks must be like before anything is learned from them: values, weights, columns."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError, StateError
+from modicum.rows import is_sparse
+
+LARGEST_VALUE = 1e50  # fourth powers, times weights and summed over any stream, are numbers
+WEIGHTS = (1e-60, 1e60)  # ratios of weights, and squares of those, are numbers
+
+
+def largest_value(X: Any) -> float:
+    """Values up to this may be squared and summed over columns, in the dtype of the rows."""
+    squares = float(np.finfo(X.dtype).max) / (8 * max(1, X.shape[1]))
+    return min(LARGEST_VALUE, float(np.sqrt(squares)))
+
+
+def check_values(name: str, X: Any) -> None:
+    """A `DataError` about the first value that is not finite, or too large to be squared."""
+    values, largest = X.data if is_sparse(X) else X, largest_value(X)
+    flat = values.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if flat.dot(flat) <= largest**2:  # one pass, and enough nearly always
+            return
+    bad = np.argwhere(~(np.abs(values) <= largest))
+    if not len(bad):
+        return
+    if is_sparse(X):
+        at = int(bad[0][0])
+        row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        value = values[at]
+    else:
+        row, column = map(int, bad[0])
+        value = values[row, column]
+    if np.isfinite(value):
+        raise DataError(
+            f"{name}: row {row}, column {column} of this chunk is {value:g}; beyond {largest:.2g}, squares of "
+            f"{X.dtype} overflow. Scale the column down, or drop such rows."
+        )
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise DataError(
+        f"{name}: row {row}, column {column} of this chunk is {kind} ({value}). Fill in or drop such rows first."
+    )
+
+
+def refuse_disguised(name: str, what: str, values: Any) -> None:
+    """A `DataError` for arrays that numpy would silently take for plain numbers: masked ones, dates and times."""
+    if np.ma.is_masked(values):
+        raise DataError(
+            f"{name}: {what} are partly masked, and a mask would be ignored. Fill them in (`.filled(...)`)."
+        )
+    dtypes = values.dtypes if hasattr(values, "dtypes") else [getattr(values, "dtype", None)]
+    for column, dtype in enumerate(np.atleast_1d(np.asarray(dtypes, dtype=object))):
+        if getattr(dtype, "kind", "?") in "mM" or str(dtype).startswith(("Date", "Duration", "Time")):
+            where = f" in column {column}" if hasattr(values, "dtypes") else ""
+            raise DataError(
+                f"{name}: {what} hold dates or times ({dtype}){where}. Convert them to numbers first: days since a "
+                "date, the hour of the day, and so on."
+            )
+
+
+def check_columns(name: str, ours: list[str] | None, theirs: list[str] | None) -> None:
+    """A `StateError` if both sides know the names of columns, and they differ."""
+    if ours is None or theirs is None or list(ours) == list(theirs):
+        return
+    missing = [column for column in ours if column not in theirs]
+    if missing or len(ours) != len(theirs):
+        new = [column for column in theirs if column not in ours]
+        raise StateError(f"{name}: columns differ; only here: {_listed(missing)}; only there: {_listed(new)}.")
+    raise StateError(
+        f"{name}: columns stand in another order: {_listed(ours)} here, {_listed(theirs)} there. Bring them into one."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "") if names else "none"
+
+
+def check_weights(name: str, weight: Any, count: int) -> np.ndarray:
+    """Weights as an array, one for each row."""
+    refuse_disguised(name, "weights", weight)
+    weight = np.asarray(weight, np.float64)
+    if weight.ndim == 0:
+        weight = np.full(count, weight)
+    if weight.ndim != 1:
+        raise ValueError(f"{name}: sample_weight must be 1-dimensional; got {weight.ndim} dimensions.")
+    if len(weight) != count:
+        raise DataError(f"{name}: {count} rows came with {len(weight)} weights.")
+    bad = np.flatnonzero(~(weight >= 0) | ~np.isfinite(weight))
+    if len(bad):
+        raise DataError(f"{name}: weights must be finite and not negative; row {bad[0]} has {weight[bad[0]]}.")
+    bad = np.flatnonzero((weight > WEIGHTS[1]) | ((weight < WEIGHTS[0]) & (weight > 0)))
+    if len(bad):
+        raise DataError(
+            f"{name}: weights must be 0 or from {WEIGHTS[0]:g} to {WEIGHTS[1]:g}; row {bad[0]} has {weight[bad[0]]}. "
+            "Only their ratios matter: scale them, or give 0 for rows to leave out."
+        )
+    return weight
