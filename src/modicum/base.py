@@ -42,7 +42,7 @@ from modicum.params import NULL, Constraint, check_params
 from modicum.rng import as_generator
 from modicum.rows import is_sparse, n_rows, take
 from modicum.streams import Stream, stream
-from modicum.validation import check_columns, check_values, check_weights, refuse_disguised
+from modicum.validation import check_columns, check_sparse, check_targets, check_values, check_weights, refuse_disguised
 
 _FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_|_lock$")  # what hangs on an estimator is not its state
 _UNGUARDED = ("fit", "learn", "fit_predict", "fit_transform", "merge")  # they let others in, or need two locks
@@ -168,6 +168,11 @@ class Learner(BaseEstimator):
         """Check a chunk, and learn the rows that have weight."""
         if not hasattr(X, "shape") and hasattr(X, "__array__"):
             X = np.asarray(X)
+        if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+            raise DataError(
+                f"{type(self).__name__}: rows must be an array, a sparse matrix, a data frame or a list; got a "
+                f"{type(X).__name__}. Chunks that come one by one are for `fit` and `learn`."
+            )
         if n_rows(X) == 0:
             return
         X = self._check_rows(X, reset=not self._is_fitted())
@@ -476,6 +481,7 @@ class Learner(BaseEstimator):
             check_values(type(self).__name__, X)
             return X
         refuse_disguised(type(self).__name__, "rows", X)
+        check_sparse(type(self).__name__, X)
         if hasattr(X, "dtype") and X.dtype == np.float16:
             X = X.astype(np.float32)
         X = validate_data(
@@ -522,13 +528,7 @@ class Learner(BaseEstimator):
     def _check_target(self, y: Any, count: int) -> np.ndarray | None:
         if y is None:
             return None
-        refuse_disguised(type(self).__name__, "targets", y)
-        y = np.asarray(y)
-        if y.ndim == 0 or len(y) != count:
-            raise DataError(
-                f"{type(self).__name__}: {count} rows came with {y.size if y.ndim == 0 else len(y)} targets."
-            )
-        return y
+        return check_targets(type(self).__name__, y, count)
 
     def _require_target(self, y: Any) -> None:
         if y is None:

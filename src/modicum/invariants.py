@@ -173,7 +173,7 @@ class Real(Within):
             raise Violation(f"a number; got {_kind_of(value)}")
         if np.isnan(value) or (self.finite and np.isinf(value)):
             raise Violation(f"finite; got {value}")
-        self.check_range(value, value, scope)
+        self.check_range(float(value), float(value), scope)
 
 
 class Equal:
@@ -274,7 +274,7 @@ TEXT: Constraint = Where(lambda value: isinstance(value, str), "a string")
 
 
 @cache
-def invariants_of(cls: type) -> Mapping[str, Any]:
+def invariants_of(cls: Any) -> Mapping[str, Any]:
     """Rules by attribute, of a class and its bases."""
     rules: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
@@ -284,8 +284,9 @@ def invariants_of(cls: type) -> Mapping[str, Any]:
 
 def check_invariants(owner: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
     """A `Violation` unless the invariants of an object and all its parts hold; returns the sizes by name."""
-    fields, rules = owner._fields(), invariants_of(type(owner))
-    check_names(type(owner), fields)
+    cls: Any = type(owner)
+    fields, rules = owner._fields(), invariants_of(cls)
+    check_names(cls, fields)
     scope = Scope(owner, sizes)
     for name, rule in rules.items():
         with _within(name):
@@ -295,7 +296,7 @@ def check_invariants(owner: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
     return scope.sizes
 
 
-def check_names(cls: type, names: Any) -> None:
+def check_names(cls: Any, names: Any) -> None:
     """A `Violation` if there are attributes that the class does not declare: they could hide its methods."""
     strangers = sorted(set(names) - set(invariants_of(cls)))
     if strangers:

@@ -11,6 +11,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
@@ -45,6 +46,7 @@ class Part:
     """A piece of learner state. Every subclass is known by its name to `load`."""
 
     _known: ClassVar[dict[str, type["Part"]]] = {}
+    _invariants: ClassVar[Mapping[str, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)

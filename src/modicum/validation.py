@@ -45,6 +45,16 @@ def check_values(name: str, X: Any) -> None:
     )
 
 
+def check_sparse(name: str, X: Any) -> None:
+    """A `DataError` for a sparse matrix whose indices are not within it: compiled loops would read beyond its end."""
+    if not hasattr(X, "check_format"):
+        return
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{name}: the rows are not a valid sparse matrix: {error}.") from None
+
+
 def refuse_disguised(name: str, what: str, values: Any) -> None:
     """A `DataError` for arrays that numpy would silently take for plain numbers: masked ones, dates and times."""
     if np.ma.is_masked(values):
@@ -98,3 +108,18 @@ def check_weights(name: str, weight: Any, count: int) -> np.ndarray:
             "Only their ratios matter: scale them, or give 0 for rows to leave out."
         )
     return weight
+
+
+def check_targets(name: str, y: Any, count: int) -> np.ndarray:
+    """Targets as an array, one for each row, of a dtype that can be kept and saved."""
+    refuse_disguised(name, "targets", y)
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise DataError(f"{name}: there must be one target per row; got an array of shape {y.shape}.")
+    if len(y) != count:
+        raise DataError(f"{name}: {count} rows came with {len(y)} targets.")
+    if y.dtype.kind not in "biufUSO":
+        raise DataError(f"{name}: targets must be numbers, truth values or strings; got {y.dtype}.")
+    return y

@@ -77,7 +77,7 @@ def _change_array(
     """The arrays with one of them changed in dtype, shape or values, or gone."""
     path = sorted(arrays)[rng.integers(len(arrays))]
     array, others = arrays[path], {name: array for name, array in arrays.items() if name != path}
-    deed = rng.integers(9)
+    deed = int(rng.integers(9))
     if deed == 0:
         return f"{path} gone", header, others
     if deed == 1:
