@@ -36,6 +36,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     _F: Any
     _ids: np.ndarray
     _targets: np.ndarray | None
+    _largest_own = np.inf  # k(x, x) of the rows seen, the largest; unknown to files of 0.1.0
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -53,6 +54,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _stand_again(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """`_stand`, without rows that an earlier pass has chosen already."""
+        self._largest_own = max(self._largest_own, float(self._sets()[0].kernel.diagonal(X).max()))
         new = ~np.isin(row_ids, self.indices_)
         if new.all():
             self._stand(X, y, row_ids)
@@ -94,6 +96,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Begin with nothing chosen."""
         self._F = self._empty(X)
         self._ids = np.full(self._limit, -1)
+        self._largest_own = 0.0
 
     def _empty(self, X: Any) -> Any:
         """An empty set for rows such as X, its kernel fitted to them."""
@@ -208,6 +211,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Merge with a side that has begun, as this one has."""
         self._stand(other.prototypes_, other.targets_, other.indices_)
         self.n_swaps_ += other.n_swaps_
+        self._largest_own = max(self._largest_own, other._largest_own)
 
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self._objective().kernel, X)
