@@ -182,7 +182,7 @@ class StreamGreedy(JudgedSelector):
 
     def _best_swap(self, F: Any) -> float:
         """The most that a validation row gains in the place of a chosen one, or 0."""
-        if self._sample is None or self._waiting is not None:
+        if self._waiting is not None or self._sample is None:
             return 0.0
         others = np.flatnonzero(~np.isin(self._sample.row_ids, self.indices_))
         if not len(others):
