@@ -1,7 +1,7 @@
 """Every guarantee of a selector against the best of all sets, on streams made to break it.
 
-A promise is a bound on the best value, with conditions. Here data are so small that every set is tried: the ceiling must
-hold always, and the bound whenever its conditions do.
+A promise is a bound on the best value, with conditions. Here data are so small that every set is tried: the ceiling
+must hold always, and the bound whenever its conditions do.
 """
 
 from dataclasses import dataclass
@@ -230,7 +230,7 @@ def attack_swaps(seeds):
         params = {"kernel": kernel, "regularization": lam, "threshold": threshold, "relative": bool(rng.integers(2))}
         block = {"block_size": int(rng.integers(1, 4)), "neighbors": int(rng.integers(3)), "random_state": 0}
         for model in (OnlineGreedy(k, **params), BlockGreedy(k, **block, **params)):
-            model = learn(model, X, rng)  # noqa: PLW2901
+            model = learn(model, X, rng)
             count.check(model, F, lambda promise: False)
             settled = settle(model, X)
             count.check(model, F, lambda promise, settled=settled: settled)
@@ -348,14 +348,15 @@ def small_clusters_first(rng):
 @pytest.mark.parametrize("cls", [SieveStreaming, SieveStreamingPlusPlus, ThreeSieves])
 def test_sieves_refuse_a_sample_that_changes_on_the_way(cls):
     X, late = small_clusters_first(np.random.default_rng(0))
-    model = cls(20, objective=VarianceReduction(RBF(1.0), 0.1), validation=100, epsilon=0.2, random_state=0)
+    params = {"objective": VarianceReduction(RBF(1.0), 0.1), "validation": 100, "epsilon": 0.2, "random_state": 0}
+    model = cls(20, **params)
     for part in chunks_of(X, 100):
         model.partial_fit(X[part])
-    with pytest.raises(ValueError, match="changed after rows had passed the sieves. Give all rows in one chunk"):
+    with pytest.raises(ValueError, match=r"changed after rows had passed the sieves\. Give all rows in one chunk"):
         model.guarantee()
     k = RBF(1.0)(X, late)
     best = np.mean(np.einsum("ij,ij->i", k, k)) / 1.1  # far apart: K_AA = I
-    promise = cls(20, objective=VarianceReduction(RBF(1.0), 0.1), validation=100, epsilon=0.2, random_state=0).fit(X).guarantee()
+    promise = cls(20, **params).fit(X).guarantee()
     assert best <= promise.optimum_at_most  # one chunk, one sample
     assert "variance reduction is submodular on these rows" in promise.conditions
 
@@ -415,7 +416,7 @@ def test_a_bound_is_never_above_the_trivial_one(cls):
 
 
 def test_the_trivial_bound_knows_the_largest_row():
-    """k(x, x) grows along the stream: the ceiling is that of all rows seen, chosen or not, here or in a merged shard."""
+    """k(x, x) grows along the stream: what counts are all rows seen, chosen or not, here or in a merged shard."""
     X = drifting(np.random.default_rng(0), 30)
     largest = (X**2).sum(axis=1).max()
     small = OnlineGreedy(3, kernel=Linear()).fit(X[:15])
@@ -438,7 +439,7 @@ def test_three_sieves_may_miss_rare_rows():
 def test_merged_sieves_promise_nothing():
     X = np.random.default_rng(0).normal(size=(200, 2))
     sieves = [SieveStreaming(5, objective=LogDet(RBF(1.0))).fit(part) for part in (X[:100], X[100:])]
-    with pytest.raises(ValueError, match="of merged shards only the chosen rows do. Ask each shard before the merge"):
+    with pytest.raises(ValueError, match=r"only the chosen rows do\. Ask each shard before the merge"):
         sieves[0].merge(sieves[1]).guarantee()
 
 

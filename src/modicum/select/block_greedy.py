@@ -118,10 +118,9 @@ class Blocks(Part):
     def losses(self) -> tuple[float, float]:
         """What the set loses with its least useful prototype, and by how much a swap with it may be underrated.
 
-        Blocks and neighbors see but some of the prototypes, so they leave too much variance of every row. Of a candidate
-        that makes the gain too large. Of the prototype that leaves it makes the loss too large and the gain too small:
-        by no more than (loss as estimated) - (true loss), so both together are the loss as estimated. A candidate whose
-        block has no more room is compared with the prototypes of that block alone.
+        A block and neighbors are some of the prototypes, so they leave too much variance of every row. Of a candidate
+        that overrates the gain. Of the prototype that leaves it overrates the loss, and so underrates the gain: by
+        (loss as estimated) - (true loss). A candidate whose block has no room left is compared with that block alone.
         """
         K, slots = self.kernel(self.chosen.values, self.chosen.values), np.arange(self.n_chosen)
         true = -np.log(np.linalg.inv(K + self.lam * np.eye(len(K))).diagonal() * self.lam)

@@ -174,11 +174,14 @@ class StreamGreedy(JudgedSelector):
         if not F.monotone_submodular:
             raise ValueError(f"StreamGreedy: no theorem speaks of {self._objective()!r}: it is not submodular.")
         eta = max(self.min_gain * abs(F.value), self._best_swap(F))
-        met_all = self._waiting is not None or (F.needs_validation and self._sample.is_everything)
         others = "that is not kept " if F.needs_validation else ""
         quiet = f"no row {others}gains more than {eta:.3g} in the place of a chosen one"
-        judged = self._judged(F, F.n_chosen, confidence, *([] if met_all else [quiet]))
+        judged = self._judged(F, F.n_chosen, confidence, *([] if self._keeps_all() else [quiet]))
         return SwapGuarantee(**judged, least_loss=F.least_loss(), eta=eta)
+
+    def _keeps_all(self) -> bool:
+        """Whether every row seen is chosen or in the validation sample."""
+        return self._waiting is not None or (self._sample is not None and self._sample.is_everything)
 
     def _best_swap(self, F: Any) -> float:
         """The most that a validation row gains in the place of a chosen one, or 0."""
