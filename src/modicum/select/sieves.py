@@ -178,8 +178,8 @@ class SieveSelector(JudgedSelector):
         name = type(self).__name__
         if self._sample is None:
             return (
-                f"{name}: the theorem needs every row to pass the sieves; of merged shards only the chosen rows do. Ask "
-                "each shard before the merge, or learn all rows in one learner."
+                f"{name}: the theorem needs every row to pass the sieves; of a merged shard only the chosen rows do. "
+                "Ask each shard before the merge, or learn all rows in one learner."
             )
         return (
             f"{name}: the theorem needs one objective for the whole stream, and the validation sample of "
