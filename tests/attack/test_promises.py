@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 
 from modicum import (
@@ -250,6 +251,9 @@ def attack_judged_swaps(seeds):
         model = StreamGreedy(k, objective=VarianceReduction(kernel, lam), validation=20, random_state=0)
         is_submodular = k < N and F.is_submodular()
         count.check(learn(model, X, rng, weight), F, lambda promise, met=is_submodular: met)
+        if weight is None:  # shards name their rows by the same ids
+            shards = [clone(model).fit(part) for part in (X[: N // 2], X[N // 2 :])]
+            count.check(shards[0].merge(shards[1]), F, lambda promise, met=is_submodular: met)
     return count
 
 
@@ -263,6 +267,10 @@ def attack_exemplars(seeds):
         model = learn(model, X, rng, weight)
         to_phantom = np.broadcast_to(model._F.phantom_to(X), N)
         count.check(model, exemplar_utility(X, to_phantom, weight), lambda promise: False)
+        shards = [clone(model).fit(part) for part in (X[: N // 2], X[N // 2 :])]
+        merged = shards[0].merge(shards[1])
+        to_phantom = np.broadcast_to(merged._F.phantom_to(X), N)
+        count.check(merged, exemplar_utility(X, to_phantom), lambda promise: False)
     return count
 
 
@@ -378,6 +386,16 @@ def test_a_swap_that_pays_is_found():
     pays = F.best_swap(model.indices_)
     assert pays > 10 * model.min_gain * model.value_  # what was claimed to be impossible
     assert model.guarantee().eta == pytest.approx(pays)
+
+
+def test_rows_of_another_shard_are_not_taken_for_chosen_ones():
+    """Both shards count their rows from 0: an id alone does not tell who is chosen."""
+    X = np.concatenate([np.zeros((4, 1)), 10.0 * np.arange(1, 5)[:, None]])
+    params = {"objective": VarianceReduction(RBF(1.0), 0.1), "min_gain": 1.0, "random_state": 0}
+    model = StreamGreedy(2, **params).fit(X[:4]).merge(StreamGreedy(2, **params).fit(X[4:]))
+    F = variance(X, RBF(1.0), 0.1)
+    chosen = [int(np.flatnonzero((row == X).all(axis=1))[i]) for i, row in enumerate(model.prototypes_)]
+    assert model.guarantee().eta >= F.best_swap(chosen) - TOLERANCE
 
 
 def test_block_greedy_counts_its_caution():

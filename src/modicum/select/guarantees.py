@@ -66,15 +66,15 @@ class Guarantee:
         return self._by_theorem() + self.epsilon < self.ceiling
 
     def __str__(self) -> str:
-        have = f"The value of the chosen rows is {self.value:.4g}"
-        certainty = ""
-        if self.epsilon:
-            have += f" on the validation sample, within {self.epsilon:.3g} of that on all rows"
-            certainty = f", with probability {self.confidence:.3g}"
         conditions = self.conditions if self.says_something else self.assumptions
-        no = f"If {', and '.join(conditions)}, then no" if conditions else "No"
-        bound = f"{have}. {no} {self.n_chosen} rows of the stream exceed {self.optimum_at_most:.4g}{certainty}."
-        return bound if self.says_something else f"{bound} This is the trivial bound: the theorem's is vacuous here."
+        bound = f"no {self.n_chosen} rows of the stream exceed {self.optimum_at_most:.4g}"
+        where = ""
+        if self.epsilon:
+            where, certainty = " on the validation sample", f"with probability {self.confidence:.3g}"
+            bound = f"it is within {self.epsilon:.3g} of that on all rows, and {bound}, {certainty}"
+        claim = f"If {', and '.join(conditions)}, then {bound}" if conditions else bound[0].upper() + bound[1:]
+        trivial = "" if self.says_something else " This is the trivial bound: the theorem's is vacuous here."
+        return f"The value of the chosen rows is {self.value:.4g}{where}. {claim}.{trivial}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ class OnlineGuarantee(Guarantee):
 
 @dataclass(frozen=True, kw_only=True)
 class SieveGuarantee(Guarantee):
-    """A part of the best possible value; `paper` says who proved it."""
+    """A part of the best possible value; `paper` is that of the algorithm."""
 
     ratio: float
     paper: str

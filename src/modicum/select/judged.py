@@ -58,7 +58,7 @@ class JudgedSelector(Selector):
 
     # ---- for guarantees --------------------------------------------------------------------------
 
-    def _judged(self, F: Any, n_chosen: int, confidence: float, *conditions: str) -> dict[str, Any]:
+    def _terms(self, F: Any, n_chosen: int, confidence: float, *conditions: str) -> dict[str, Any]:
         """What a `Guarantee` about sets of so many rows says of the objective."""
         epsilon, waits = self._sampling_error(confidence), self._waiting is not None
         value = F.value - F.n_chosen * F.least_gain

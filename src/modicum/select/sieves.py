@@ -172,7 +172,7 @@ class SieveSelector(JudgedSelector):
         F = self._set()
         if self._waiting is None and not self._is_one_pass:
             raise ValueError(self._why_no_theorem())
-        return SieveGuarantee(**self._judged(F, self._limit, confidence, *conditions), ratio=ratio, paper=paper)
+        return SieveGuarantee(**self._terms(F, self._limit, confidence, *conditions), ratio=ratio, paper=paper)
 
     def _why_no_theorem(self) -> str:
         name = type(self).__name__
