@@ -523,13 +523,14 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         """Theorem 4 of gomes2010 with today's numbers.
 
         That no swap pays is checked for the rows of the validation sample: `eta` is what they or `min_gain` allow.
-        For rows that are not kept it is a condition. Sets are compared that have the locked exemplars.
+        For rows that are not kept it is a condition.
         """
         self._check_fitted()
         F, k, kept_all = self._F, self._F.n_chosen, self._sample.is_everything
         eta, epsilon = max(self._eta(), self._best_swap()), self._sampling_error(confidence)
         quiet = f"no row that is not kept gains more than {eta:.3g} in the place of an exemplar"
         near = () if kept_all or self._phantom_is_a_number() else (self._no_outlier(),)
+        locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
         return SwapGuarantee(
             value=self.utility_,
             n_chosen=k,
@@ -537,7 +538,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             epsilon=epsilon,
             confidence=confidence,
             assumptions=near,
-            conditions=near if kept_all else (*near, quiet),
+            conditions=(*near, *locked, *(() if kept_all else (quiet,))),
             least_loss=F.least_loss(),
             eta=eta,
         )
