@@ -1,6 +1,7 @@
 """Budgets: how much a learner may hold, and how much it needs for a wanted error.
 
-hoeffding1963, Theorem 2; serfling1974, Corollary 1.1 for samples drawn without replacement; gomes2010, Corollary 1.
+hoeffding1963, Theorem 2; bardenet2015, Theorem 2.4 for samples drawn without replacement. gomes2010, Corollary 1,
+leaves out a term of the latter: for one of two rows it is wrong.
 """
 
 import math
@@ -119,9 +120,13 @@ def hoeffding_error(n: float, value_range: float, log_term: float, population: f
 
     `log_term` is log(2 / delta), plus the logarithm of the number of means that must all be right together.
     """
-    return value_range * math.sqrt(log_term * max(0.0, 1 / n - 1 / population) / 2)
+    left = min(1 - (n - 1) / population, (1 - n / population) * (1 + 1 / n))
+    return value_range * math.sqrt(log_term * max(0.0, left) / (2 * n))
 
 
 def hoeffding_size(error: float, value_range: float, log_term: float, population: float = math.inf) -> int:
     """The smallest sample whose `hoeffding_error` is at most `error`."""
-    return math.ceil(1 / (2 * (error / value_range) ** 2 / log_term + 1 / population))
+    size = math.ceil(1 / (2 * (error / value_range) ** 2 / log_term + 1 / population))  # gomes2010, Corollary 1
+    while hoeffding_error(size, value_range, log_term, population) > error:
+        size += 1
+    return size

@@ -85,9 +85,7 @@ def test_units_of_weight_do_not_matter(exponent):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    ("dtype", "exponent"), [(np.float32, -75), (np.float32, 55), (np.float64, 100)]
-)
+@pytest.mark.parametrize(("dtype", "exponent"), [(np.float32, -75), (np.float32, 55), (np.float64, 100)])
 def test_units_of_columns_do_not_matter(method, dtype, exponent):
     """Squares of such numbers vanish in single precision, or nearly overflow."""
     X, scale = rows().astype(dtype), dtype(2.0**exponent)

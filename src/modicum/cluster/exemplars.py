@@ -17,7 +17,7 @@ from modicum.parallel import run_tiles
 from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, TRUTH, Int, Number, OneOf
 from modicum.reservoir import BottomK
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
-from modicum.select.guarantees import SwapGuarantee
+from modicum.select.guarantees import SwapGuarantee, check_uniform
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
@@ -54,7 +54,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     stays uniform as the stream goes on; a candidate joins while there are too few exemplars, and later takes the
     place of the exemplar whose replacement raises F most, if it raises F by `min_gain`.
 
-    Guarantee: half the best possible F minus k (epsilon + eta) once no swap pays any more, see `guarantee`.
+    Guarantee: about half the best possible F once no swap pays any more, as far as the sample tells; see `guarantee`.
     Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; within a call, scratch of 16 MiB and two
     copies of the validation rows.
 
@@ -531,7 +531,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def error_bound(self, delta: float = 0.05) -> float:
         """With probability 1 - delta the utility of a fixed set on the whole stream is within this of `utility_`.
 
-        Corollary 1 of gomes2010. Utilities range up to the largest dissimilarity of the phantom to a validation row.
+        Corollary 1 of gomes2010, for rows of equal weight. Unless the phantom is a number, it takes no row to be
+        farther from it than the farthest validation row.
         """
         self._check_fitted()
         return self._hoeffding(np.log(2 / delta))
@@ -541,17 +542,60 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         """Validation rows for an `error_bound` of at most `error`, dissimilarities being within `value_range`."""
         return hoeffding_size(error, value_range, np.log(2 / delta), population=n_rows)
 
-    def guarantee(self, delta: float = 0.05) -> SwapGuarantee:
-        """Theorem 4 of gomes2010 with today's numbers."""
+    def guarantee(self, confidence: float = 0.95) -> SwapGuarantee:
+        """Theorem 4 of gomes2010 with today's numbers.
+
+        That no swap pays is checked for the rows of the validation sample: `eta` is what they or `min_gain` allow.
+        For rows that are not kept it is a condition.
+        """
         self._check_fitted()
+        F, k, kept_all = self._F, self._F.n_chosen, self._sample.is_everything
+        eta, epsilon = max(self._eta(), self._best_swap()), self._sampling_error(confidence)
+        quiet = f"no row that is not kept gains more than {eta:.3g} in the place of an exemplar"
+        near = () if kept_all or self._phantom_is_a_number() else (self._no_outlier(),)
+        locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
+        return SwapGuarantee(
+            value=self.utility_,
+            n_chosen=k,
+            ceiling=min(F.phantom_loss + epsilon, self._largest_utility()),
+            epsilon=epsilon,
+            confidence=confidence,
+            assumptions=near,
+            conditions=(*near, *locked, *(() if kept_all else (quiet,))),
+            least_loss=F.least_loss(),
+            eta=eta,
+        )
+
+    def _best_swap(self) -> float:
+        """The most that a validation row gains in the place of an exemplar."""
+        F, size, prepared = self._F, self._F.block_size(), self._F.prepare()
+        own = np.arange(len(F.rows)) if not self._sample.is_everything else np.full(len(F.rows), -1)
+        parts = [slice(start, start + size) for start in range(0, len(F.rows), size)]
+        return max(float(F.look(take(F.rows.values, at), prepared, own[at]).swap_gains()[0].max()) for at in parts)
+
+    def _sampling_error(self, confidence: float) -> float:
+        """Within this the validation sample tells the utilities of all sets of up to k rows at once."""
+        if self._sample.is_everything:
+            return 0.0
+        check_uniform(self._sample, self.n_seen_, type(self).__name__)
         k = self._F.n_chosen
-        log_sets = 2 * k * np.log(max(self.n_seen_, 2))  # there are fewer than n^2k sets of up to 2k of n rows
-        epsilon = self._hoeffding(np.log(2 / delta) + log_sets)
-        return SwapGuarantee(self.utility_, k, epsilon, self._eta(), 1 - delta, self._F.phantom_loss)
+        log_sets = k * np.log1p(self.n_seen_ + k)  # there are fewer than (n + k + 1)^k, with given exemplars among them
+        judge_themselves = k * self._largest_utility() / self.n_seen_  # as they do on the stream, not in the sample
+        return self._hoeffding(np.log(2 / (1 - confidence)) + log_sets) + judge_themselves
 
     def _hoeffding(self, log_term: float) -> float:
-        largest = float(self._F.to_slots.values[:, 0].max())
-        return hoeffding_error(len(self._sample), largest, log_term, population=max(self.n_seen_, len(self._sample)))
+        n = len(self._sample)
+        return hoeffding_error(n, self._largest_utility(), log_term, population=max(self.n_seen_, n))
+
+    def _largest_utility(self) -> float:
+        """Utilities of a row range up to its dissimilarity to the phantom: the largest in the validation sample."""
+        return float(self._F.to_slots.values[:, 0].max())
+
+    def _phantom_is_a_number(self) -> bool:
+        return isinstance(self._F.phantom, float)
+
+    def _no_outlier(self) -> str:
+        return f"no row is farther than {self._largest_utility():.4g} from the phantom"
 
     # ---- contract --------------------------------------------------------------------------------
 

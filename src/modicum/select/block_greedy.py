@@ -118,7 +118,7 @@ class Blocks(Part):
         changes: list[tuple[int, int]] = []
         at = 0
         while at < len(K):
-            least = np.exp(self.caution * threshold * (abs(self.value_now) if relative else 1.0))
+            least = np.exp(self.least_gain_of_swap(threshold, relative))
             i, factor, block, leaves, place = jit.first_exchange(
                 K, own, self.lam, floor, at, least, self.own, blocks, neighbors
             )
@@ -134,6 +134,29 @@ class Blocks(Part):
                 self._cluster_again()
             K[at:, slot] = self.kernel(row, take(X, slice(at, None)))[0]
         return changes
+
+    def least_gain_of_swap(self, threshold: float, relative: bool) -> float:
+        """What a candidate must be taken to gain."""
+        return self.caution * threshold * (abs(self.value_now) if relative else 1.0)
+
+    def losses(self) -> tuple[float, float]:
+        """What the set loses with its least useful prototype, and by how much a swap with it may be underrated.
+
+        A block and neighbors are some of the prototypes, so they leave too much variance of every row. Of a candidate
+        that overrates the gain. Of the prototype that leaves it overrates the loss, and so underrates the gain: by
+        (loss as estimated) - (true loss). A candidate whose block has no room left is compared with that block alone.
+        """
+        K, slots = self.kernel(self.chosen.values, self.chosen.values), np.arange(self.n_chosen)
+        true = -np.log(np.linalg.inv(K + self.lam * np.eye(len(K))).diagonal() * self.lam)
+        block_of, kept = self.block_of_slots(), self.spare.copy()
+        for block, size in enumerate(self.sizes):
+            members = self.members[block, :size]
+            kept[members] = np.maximum(kept[members], self.inverses[block, :size, :size].diagonal())
+        estimated = -np.log(kept * self.lam)
+        full = [slots[block_of == block] for block in np.flatnonzero(self.sizes == self.members.shape[1])]
+        least = [choice[estimated[choice].argmin()] for choice in (slots, *full)]
+        worst = least[int(estimated[least].argmax())]
+        return float(true[worst]), float(estimated[worst] - true[worst])
 
     def _exchange(self, block: int, leaves: int, place: int, k: np.ndarray, own: float, floor: float) -> None:
         """The prototype at a place of block `leaves` goes; a row with kernel values k joins `block` under its slot."""
@@ -228,7 +251,7 @@ class BlockGreedy(OnlineGreedy):
     It takes the place of a prototype there, or joins the block while the least useful prototype of another
     block leaves, whichever raises the estimate more. After every `budget` new prototypes they are clustered again.
 
-    Guarantee: that of `OnlineGreedy` with the error of the estimate on top, see `guarantee`.
+    Guarantee: that of `OnlineGreedy` with the error of the estimated gains of swaps on top, see `guarantee`.
     Cost: O(b d + r^2) time per row for b prototypes in blocks of r, O(b d + b r) memory.
 
     Which to take: `OnlineGreedy` up to a few hundred prototypes, this one beyond, and for kernels whose reach is short
@@ -369,5 +392,8 @@ class BlockGreedy(OnlineGreedy):
         m = min(self.neighbors, max(0, n_chosen - 1))
         return max(1, n_chosen // r) * (16 * room * room + 8 * room + 16) + n_chosen * (8 * m * m + 16 * m + 24)
 
-    def _estimate_error(self) -> float:
-        return abs(self.estimate_ - self.value_)
+    def _threshold_now(self) -> float:
+        return self._F.least_gain_of_swap(self.threshold, self.relative) if self._waiting is None else 0.0
+
+    def _losses(self, F: Any) -> tuple[float, float]:
+        return F.losses() if self._waiting is None else super()._losses(F)

@@ -1,98 +1,146 @@
-"""What the theorems promise, with the numbers filled in.
+"""What the theorems promise, with the numbers filled in and the conditions named.
 
 gomes2010, Theorem 4; schlegel2017, Theorem 1; badanidiyuru2014, kazemi2019, buschjager2021 for sieves. Values are those
 of the objective with every row's least gain taken off, so that they start from zero and never fall.
+
+For a monotone submodular F, a set A of k rows, any j in A with F(A) - F(A - j) = loss, and rows r that gain at most eta
+in the place of j, every set B of k such rows has (inequality 8.1 of gomes2010)
+
+    F(B) <= F(A) + sum over r in B of [F(A - j + r) - F(A - j)] <= F(A) + k (loss + eta)
+
+The least of the k losses is at most F(A) / k: this is the theorems' half of the best possible.
 """
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.kernels import Kernel
+from modicum.kernels.function import FunctionKernel
+from modicum.kernels.precomputed import Precomputed
+from modicum.reservoir import BottomK
 
 
-@dataclass(frozen=True)
-class SwapGuarantee:
-    """Theorem 4 of gomes2010, for sets that no swap improves any more.
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """What no set of `n_chosen` rows of the stream exceeds, if the conditions hold.
 
-    `epsilon` bounds the error of the value of all sets of up to 2k rows at once, as the theorem asks; `eta` is what a
-    swap had to gain; `ceiling` a value that no set can exceed.
+    Attributes
+    ----------
+    value : float
+        That of the chosen rows, on the validation sample where there is one.
+    n_chosen : int
+        The most rows that a set may have.
+    ceiling : float
+        What no set can exceed, whatever was chosen.
+    epsilon, confidence : float
+        Error of the value of any such set on the validation sample, and with which probability it holds for all of
+        them.
+    assumptions : tuple of str
+        What the ceiling and the theorem need and nothing checks.
+    conditions : tuple of str
+        All that the theorem needs and nothing checks, the assumptions included.
     """
 
     value: float
     n_chosen: int
-    epsilon: float
-    eta: float
-    confidence: float
     ceiling: float
+    epsilon: float = 0.0
+    confidence: float = 1.0
+    assumptions: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
-    @property
-    def slack(self) -> float:
-        """k (epsilon + eta)."""
-        return self.n_chosen * (self.epsilon + self.eta)
+    def _by_theorem(self) -> float:
+        """What no set exceeds on the validation sample, by the theorem."""
+        raise NotImplementedError
 
     @property
     def optimum_at_most(self) -> float:
-        """The most that any set of so many rows can reach: by the theorem, or because of the ceiling."""
-        return min(2 * (self.value + self.epsilon + self.slack), self.ceiling + self.epsilon)
+        """The most that any set of so many rows can reach on the whole stream: by the theorem, or by the ceiling."""
+        return min(self._by_theorem() + self.epsilon, self.ceiling)
 
     @property
     def says_something(self) -> bool:
         """Whether the theorem bounds the optimum better than the ceiling does."""
-        return self.optimum_at_most < self.ceiling + self.epsilon
+        return self._by_theorem() + self.epsilon < self.ceiling
 
     def __str__(self) -> str:
-        certainty = "" if self.epsilon == 0.0 else f", with probability {self.confidence:.3g},"
-        promise = (
-            f"Once no swap gains more than {self.eta:.3g}, the value of {self.n_chosen} chosen rows on the whole "
-            f"stream is{certainty} at least half the best possible minus {self.slack:.3g}."
-        )
-        if not self.says_something:
-            return f"{promise} Here that is no news; more validation rows would make it tighter."
-        return f"{promise} It is {self.value:.4g}, so the best possible is at most {self.optimum_at_most:.4g}."
+        conditions = self.conditions if self.says_something else self.assumptions
+        bound = f"no {self.n_chosen} rows of the stream exceed {self.optimum_at_most:.4g}"
+        where = ""
+        if self.epsilon:
+            where, certainty = " on the validation sample", f"with probability {self.confidence:.3g}"
+            bound = f"it is within {self.epsilon:.3g} of that on all rows, and {bound}, {certainty}"
+        claim = f"If {', and '.join(conditions)}, then {bound}" if conditions else bound[0].upper() + bound[1:]
+        trivial = "" if self.says_something else " This is the trivial bound: the theorem's is vacuous here."
+        return f"The value of the chosen rows is {self.value:.4g}{where}. {claim}.{trivial}"
 
 
-@dataclass(frozen=True)
-class OnlineGuarantee:
-    """Theorem 1 of schlegel2017: the same for a stream that brings rows like the best ones again and again."""
+@dataclass(frozen=True, kw_only=True)
+class SwapGuarantee(Guarantee):
+    """Theorem 4 of gomes2010, for sets that no swap improves by more than `eta`.
 
-    value: float
-    n_chosen: int
+    `least_loss` is what the chosen rows lose with the least useful of them.
+    """
+
+    least_loss: float
+    eta: float
+
+    def _by_theorem(self) -> float:
+        return self.value + self.n_chosen * (self.least_loss + self.eta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineGuarantee(Guarantee):
+    """Theorem 1 of schlegel2017: the same for a stream that brings rows like the best ones again and again.
+
+    A row that is refused gains at most threshold + estimate_error in the place of the least useful prototype, and one
+    of the best set at most coverage_error more. The paper asks for the error of the estimate of all sets at once; here
+    it is that of the swaps of the present set, which is all that the proof needs.
+    """
+
+    least_loss: float
     coverage_error: float
     estimate_error: float
     threshold: float
 
-    @property
-    def slack(self) -> float:
-        """b (epsilon_r + 2 epsilon_f + epsilon_t)."""
-        return self.n_chosen * (self.coverage_error + 2 * self.estimate_error + self.threshold)
-
-    @property
-    def optimum_at_most(self) -> float:
-        """The most that any set of so many rows can reach."""
-        return 2 * self.value + self.slack
-
-    def __str__(self) -> str:
-        return (
-            f"Once rows like the best ones have come by without a swap, log det(I + K / lambda) of {self.n_chosen} "
-            f"prototypes is at least half the best possible minus {self.slack / 2:.3g}. It is {self.value:.4g}, so the "
-            f"best possible is at most {self.optimum_at_most:.4g}."
-        )
+    def _by_theorem(self) -> float:
+        gain = self.coverage_error + self.estimate_error + self.threshold
+        return self.value + self.n_chosen * (self.least_loss + gain)
 
 
-@dataclass(frozen=True)
-class SieveGuarantee:
-    """A part of the best possible value, whatever the order of rows; `paper` says who proved it."""
+@dataclass(frozen=True, kw_only=True)
+class SieveGuarantee(Guarantee):
+    """A part of the best possible value; `paper` is that of the algorithm."""
 
-    value: float
     ratio: float
-    probability: float
     paper: str
 
-    @property
-    def optimum_at_most(self) -> float:
-        """The most that any set of so many rows can reach."""
-        return self.value / self.ratio
+    def _by_theorem(self) -> float:
+        return self.value / self.ratio if self.ratio else np.inf
 
-    def __str__(self) -> str:
-        certainty = "" if self.probability == 1.0 else f" with probability {self.probability:.3g}"
-        return (
-            f"The value is at least {self.ratio:.3g} of the best possible{certainty} ({self.paper}). It is "
-            f"{self.value:.4g}, so the best possible is at most {self.optimum_at_most:.4g}."
+
+def kernel_conditions(kernel: Kernel) -> tuple[str, ...]:
+    """What must hold for a kernel that was given as a function or a matrix."""
+    return ("the kernel is positive semidefinite",) if _is_foreign(kernel) else ()
+
+
+def _is_foreign(kernel: Any) -> bool:
+    parts = [part for part in vars(kernel).values() if isinstance(part, Kernel)]
+    return isinstance(kernel, FunctionKernel | Precomputed) or any(map(_is_foreign, parts))
+
+
+def check_uniform(sample: BottomK, n_seen: int, name: str) -> None:
+    """A ValueError unless a validation sample is a uniform one, as Hoeffding's bound asks."""
+    weights = sample.weights
+    if not (np.ptp(weights) == 0 and np.isclose(sample.total_weight, weights[0] * n_seen)):
+        raise ValueError(
+            f"{name}: the bound is for uniform samples, and these rows have different weights. Give a validation "
+            "sample that holds all rows, or no weights."
+        )
+    if len(np.unique(sample.keys)) < len(sample):
+        raise ValueError(
+            f"{name}: the bound is for uniform samples, and shards that were merged drew theirs with the same seed. "
+            "Give each shard a random_state of its own."
         )

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from modicum.budget import hoeffding_error
 from modicum.exceptions import DataError
 from modicum.invariants import Is
 from modicum.params import NULL
 from modicum.reservoir import BottomK
 from modicum.rows import n_rows, take
+from modicum.select.guarantees import check_uniform, kernel_conditions
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.named import as_objective
 from modicum.select.objectives.validated import Validated
@@ -62,6 +64,38 @@ class JudgedSelector(Selector):
             targets = None if judges.row_targets is None else judges.row_targets[chosen]
             self._put_judges(slots, take(judges.rows.values, chosen), targets)
         super()._absorb(other)
+
+    # ---- for guarantees --------------------------------------------------------------------------
+
+    def _terms(self, F: Any, n_chosen: int, confidence: float, *conditions: str) -> dict[str, Any]:
+        """What a `Guarantee` about sets of so many rows says of the objective."""
+        epsilon, waits = self._sampling_error(confidence), self._waiting is not None
+        value = F.value - F.n_chosen * F.least_gain
+        assumptions = kernel_conditions(F.kernel)
+        return {
+            "value": value,
+            "n_chosen": n_chosen,
+            "ceiling": value if waits else self._ceiling(F, n_chosen, epsilon),  # as long as rows wait, all are chosen
+            "epsilon": epsilon,
+            "confidence": confidence,
+            "assumptions": assumptions,
+            "conditions": (*assumptions, *F.conditions, *conditions),
+        }
+
+    def _sampling_error(self, confidence: float) -> float:
+        """Within this the validation sample tells the values of all sets of up to `budget` rows at once."""
+        if self._waiting is not None or self._sample is None or self._sample.is_everything:
+            return 0.0
+        check_uniform(self._sample, self.n_seen_, type(self).__name__)
+        log_sets = self._limit * np.log1p(self.n_seen_)  # there are fewer than (n + 1)^b such sets
+        log_term, n = np.log(2 / (1 - confidence)) + log_sets, len(self._sample)
+        return hoeffding_error(n, self._largest_own, log_term, population=max(self.n_seen_, n))
+
+    def _ceiling(self, F: Any, n_chosen: int, epsilon: float) -> float:
+        """What no set of so many rows can exceed on the whole stream."""
+        if not F.needs_validation:
+            return F.ceiling(n_chosen, self._largest_own)
+        return min(float(F.shares @ F.kernel.diagonal(F.rows.values)) + epsilon, self._largest_own)
 
     def _n_retained(self) -> int:
         return super()._n_retained() + (len(self._sample) if self._waiting is None and self._sample is not None else 0)

@@ -9,7 +9,7 @@ from modicum.invariants import Is, Whole
 from modicum.kernels import KERNEL
 from modicum.params import BUDGET, RANDOM_STATE, TRUTH, Number
 from modicum.rows import n_rows, take
-from modicum.select.guarantees import OnlineGuarantee
+from modicum.select.guarantees import OnlineGuarantee, kernel_conditions
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.selector import HISTORY_BYTES, WAITS, Selector
 
@@ -162,16 +162,32 @@ class OnlineGreedy(Selector):
     def guarantee(self, coverage: float = 0.0) -> OnlineGuarantee:
         """Theorem 1 of schlegel2017 with today's numbers.
 
-        `coverage` is how far, as 1 - k(x, z) of a normalized kernel, the nearest row that the stream brings again and
-        again may be from a row of the best set; Lemma 2 turns it into a loss.
+        `coverage` is how far, as half the squared distance in feature space (1 - k(x, z) of a normalized kernel), the
+        nearest row that was refused may be from a row of the best set; Lemma 2 turns it into a loss.
         """
         F, lam = self._set(), self.regularization
-        unseen = float(np.log1p((np.sqrt(8 * coverage * lam) + 2 * coverage) / lam))
-        value = F.value - F.n_chosen * F.least_gain
-        return OnlineGuarantee(value, F.n_chosen, unseen, self._estimate_error(), self._threshold_now())
+        value, n_chosen = F.value - F.n_chosen * F.least_gain, F.n_chosen
+        who = f"a row within {coverage:.3g} of it" if coverage else "it"
+        refused = f"for every row of the best set, {who} is a prototype or was refused by the present ones"
+        waits = self._waiting is not None
+        assumptions = kernel_conditions(F.kernel)
+        least_loss, estimate_error = self._losses(F)
+        return OnlineGuarantee(
+            value=value,
+            n_chosen=n_chosen,
+            ceiling=value if waits else n_chosen * float(np.log1p(self._largest_own / lam)),
+            assumptions=assumptions,
+            conditions=(*assumptions, refused),
+            least_loss=least_loss,
+            coverage_error=float(np.log1p((np.sqrt(8 * coverage * lam) + 2 * coverage) / lam)),
+            estimate_error=estimate_error,
+            threshold=self._threshold_now(),
+        )
 
     def _threshold_now(self) -> float:
+        """What a swap must gain now."""
         return self.threshold * (abs(self.value_) if self.relative else 1.0)
 
-    def _estimate_error(self) -> float:
-        return 0.0
+    def _losses(self, F: Any) -> tuple[float, float]:
+        """What the prototypes lose with the least useful one, and by how much a swap with it may be underrated."""
+        return F.least_loss(), 0.0

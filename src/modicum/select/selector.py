@@ -12,7 +12,7 @@ from modicum.base import Learner, Traits, missing_functions
 from modicum.budget import as_budget, format_bytes
 from modicum.exceptions import DataError, StateError
 from modicum.history import History
-from modicum.invariants import AbsentWhile, Array, Is, Whole
+from modicum.invariants import AbsentWhile, Array, Is, Real, Whole
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.parallel import run_tiles
 from modicum.params import NULL
@@ -41,12 +41,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         "_history": Is(History, width=3),
         "n_swaps_": Whole(),
         "_ids": [WAITS, Array("int64", "_limit")],
+        "_largest_own": [WAITS, Real(0.0)],
     }
 
     _waiting: Waiting | None
     _F: Any
     _ids: np.ndarray
     _targets: np.ndarray | None
+    _largest_own: float  # k(x, x) of the rows seen, the largest
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -64,6 +66,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _stand_again(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """`_stand`, without rows that an earlier pass has chosen already."""
+        self._largest_own = max(self._largest_own, float(self._sets()[0].kernel.diagonal(X).max()))
         new = ~np.isin(row_ids, self.indices_)
         if new.all():
             self._stand(X, y, row_ids)
@@ -107,6 +110,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Begin with nothing chosen."""
         self._F = self._empty(X)
         self._ids = np.full(self._limit, -1)
+        self._largest_own = 0.0
 
     def _empty(self, X: Any) -> Any:
         """An empty set for rows such as X, its kernel fitted to them."""
@@ -221,6 +225,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Merge with a side that has begun, as this one has."""
         self._stand(other.prototypes_, other.targets_, other.indices_)
         self.n_swaps_ += other.n_swaps_
+        self._largest_own = max(self._largest_own, other._largest_own)
 
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self._objective().kernel, X)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from modicum.invariants import Array, Each, Is, Real
-from modicum.params import BUDGET, NULL, RANDOM_STATE, Int, Number
+from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number
 from modicum.reservoir import place
 from modicum.rows import n_rows, take
+from modicum.select.guarantees import SieveGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.named import OBJECTIVE
@@ -84,10 +85,12 @@ class SieveSelector(JudgedSelector):
 
     _invariants = {
         "_largest": [WAITS, Real(0.0)],
+        "_is_one_pass": [WAITS, TRUTH],
         "_sieves": [WAITS, Each(Is(Sieve, limit="_limit", n_validation="n_validation"))],
     }
 
     _sieves: list[Sieve]
+    _is_one_pass: bool  # whether every row has passed the sieves, judged by one objective
 
     def __init__(
         self,
@@ -124,6 +127,7 @@ class SieveSelector(JudgedSelector):
         super()._start(X)  # the empty set stays empty: new sieves are copies of it
         self._largest = 0.0  # gain of a single row, the largest so far
         self._sieves = []
+        self._is_one_pass = True
 
     def _sets(self) -> list[Any]:
         return [self._F, *(sieve.F for sieve in self._sieves)]
@@ -153,6 +157,15 @@ class SieveSelector(JudgedSelector):
         for sieve in hungry:
             sieve.sift(sieve.F.look(X, y, shared), y, row_ids, self._needed)
 
+    def _put_judges(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
+        super()._put_judges(slots, X, y)
+        if len(slots) and self._history.calls:  # rows have passed the sieves before this sample judged
+            self._is_one_pass = False
+
+    def _merge(self, other: Any) -> None:
+        super()._merge(other)
+        self._is_one_pass = False  # of the other's rows, only the chosen ones pass
+
     def _new_sieve(self, level: float, y: np.ndarray | None) -> Sieve:
         return Sieve(copy.deepcopy(self._F), float(level), y)
 
@@ -170,6 +183,26 @@ class SieveSelector(JudgedSelector):
 
     def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
         return (self._most_sieves(n_chosen) + 1) * super()._bytes_for(n_chosen, row_bytes)
+
+    def _guarantee(self, ratio: float, paper: str, confidence: float, *conditions: str) -> SieveGuarantee:
+        """For a theorem that promises `ratio` of the best possible value."""
+        F = self._set()
+        if self._waiting is None and not self._is_one_pass:
+            raise ValueError(self._why_no_theorem())
+        return SieveGuarantee(**self._terms(F, self._limit, confidence, *conditions), ratio=ratio, paper=paper)
+
+    def _why_no_theorem(self) -> str:
+        name = type(self).__name__
+        if self._sample is None:
+            return (
+                f"{name}: the theorem needs every row to pass the sieves; of a merged shard only the chosen rows do. "
+                "Ask each shard before the merge, or learn all rows in one learner."
+            )
+        return (
+            f"{name}: the theorem needs one objective for the whole stream, and the validation sample of "
+            f"{self._objective()!r} changed after rows had passed the sieves. Give all rows in one chunk, take "
+            'objective="logdet", which needs no sample, or StreamGreedy.'
+        )
 
     @property
     def n_sieves_(self) -> int:

@@ -1,5 +1,6 @@
 """The page of exemplars."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,9 @@ def exemplar_clustering(learner: Any, context: Context) -> Content:
         Section("The exemplars", [block], f"The one that stands for most rows comes first.{sampled} {note}"),
         Section("The clusters", [_map(learner, context), cluster_size_bars(sizes), *_utility(learner)]),
         Section("Memory and time", [costs(learner, context, *_exemplar_costs(learner))]),
-        Section("What is guaranteed", [Text(str(learner.guarantee()))]),
     ]
+    with suppress(ValueError):  # no theorem speaks of this sample
+        sections.append(Section("What is guaranteed", [Text(str(learner.guarantee()))]))
     return _exemplar_sentence(learner), sections
 
 

@@ -89,6 +89,11 @@ class ExemplarObjective(Part):
         """L(A + {x0}), the mean dissimilarity of rows to the nearest exemplar or the phantom."""
         return float(self.shares @ self.near.astype(np.float64))
 
+    def least_loss(self) -> float:
+        """What F_C loses with the least useful exemplar that may leave; 0 if none may."""
+        least = float(self.removal[: self.n_slots].min())
+        return least if np.isfinite(least) else 0.0
+
     def typical(self) -> float:
         """The typical dissimilarity of rows and exemplars, from some of the rows."""
         some = self.to_slots.values[:: max(1, len(self.rows) // 64), 1 : self.n_slots]

@@ -44,6 +44,7 @@ class LogDet(Part):
     needs_validation = False
     needs_targets = False
     monotone_submodular = True  # once every row is credited its least gain
+    conditions = ()  # of being so
 
     limit: int
     chosen: Rows
@@ -98,6 +99,14 @@ class LogDet(Part):
     def least_gain(self) -> float:
         """What any row adds at least, copies of chosen ones included."""
         return float(np.log(self.regularization))
+
+    def least_loss(self) -> float:
+        """What the set loses with its least useful row, beyond a row's least gain."""
+        return -float(np.log(self.inverse.inverse.diagonal().max())) - self.least_gain
+
+    def ceiling(self, n_chosen: int, largest_own: float) -> float:
+        """What no set of so many rows can exceed, beyond their least gains, if k(x, x) is at most `largest_own`."""
+        return n_chosen * float(np.log1p(largest_own / self.regularization))  # Hadamard's inequality
 
     def share(self, candidates: Any) -> np.ndarray:
         """What several sets that look at the same candidates need but once: kernel values among them."""

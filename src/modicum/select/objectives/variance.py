@@ -17,7 +17,8 @@ from modicum.select.objectives.subset import Meeting, SubsetObjective
 class VarianceReduction(SubsetObjective):
     """What a Gaussian process that observes the chosen rows knows about the others, in variance.
 
-    Never falls when a row joins; submodular where no row makes another one more telling ("suppressor-free").
+    Never falls when a row joins. Submodular where no row makes another one more informative ("suppressor-free"), which
+    does not hold for all rows and is not checked: theorems on submodular objectives hold under this condition.
 
     Parameters
     ----------
@@ -26,7 +27,8 @@ class VarianceReduction(SubsetObjective):
         Variance of the noise of an observation; the lambda of the coherence criterion.
     """
 
-    monotone_submodular = True
+    monotone_submodular = True  # under the condition below
+    conditions = ("variance reduction is submodular on these rows",)
 
     @property
     def value(self) -> float:
@@ -35,6 +37,10 @@ class VarianceReduction(SubsetObjective):
 
     def summary(self) -> np.ndarray:
         return self._squares()
+
+    def least_loss(self) -> float:
+        """What the set loses with its least useful row."""
+        return float((self._squares() / self.inverse.inverse.diagonal()).min())
 
     def gains(self, summary: np.ndarray, met: Meeting) -> np.ndarray:
         return met.CC / met.v
