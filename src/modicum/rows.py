@@ -44,6 +44,13 @@ def as_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int
     return made
 
 
+def equal_rows(A: Any, B: Any) -> np.ndarray:
+    """Whether each row of A is the row of B at the same place."""
+    if isinstance(A, list):
+        return np.array([a == b for a, b in zip(A, B, strict=True)], bool)
+    return np.asarray((A != B).sum(axis=1)).ravel() == 0
+
+
 def average_bytes(X: Any) -> int:
     """Bytes of a row, on average and with a margin where rows differ in size."""
     if isinstance(X, list):

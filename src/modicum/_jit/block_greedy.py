@@ -114,10 +114,13 @@ def left_by_block(k, own, lam, block, members, sizes, inverses, back):
 
 
 @compiled
-def invert(A):
-    """A small positive definite matrix becomes its inverse (Gauss-Jordan: such matrices need no pivoting)."""
+def invert(A, floor):
+    """A small positive definite matrix becomes its inverse (Gauss-Jordan: such matrices need no pivoting).
+
+    Its pivots are `floor` at least, but for rounding.
+    """
     for p in range(A.shape[0]):
-        pivot = A[p, p]
+        pivot = max(A[p, p], floor)
         A[p, p] = 1.0
         A[p] /= pivot
         for a in range(A.shape[0]):
@@ -140,7 +143,7 @@ def left_by_neighbors(k, own, lam, floor, chosen_own, near, similar, among, coun
     slots[: n - 1], slots[n - 1] = near[j, : n - 1], j
     for a in range(n):
         A[a, a] += max(lam, floor)
-    invert(A)
+    invert(A, floor)
     left = own + lam
     for a in range(n):
         u = 0.0

@@ -4,21 +4,23 @@ Each is learned or refused. Refused means unchanged: the same bytes, or nothing 
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 Chunk = dict[str, Any]  # arguments of `partial_fit`
-Odd = tuple[str, Callable[[], Chunk]]
+Make = Callable[[np.ndarray], Any]
 
 
-def odd_chunks(X: np.ndarray, y: np.ndarray | None) -> Iterator[Odd]:
-    """(name, function that makes it) of odd chunks like the good rows X with targets y."""
+def odd_chunks(X: np.ndarray, y: np.ndarray | None) -> Iterator[tuple[str, Chunk]]:
+    """(name, chunk) of odd chunks like the good rows X with targets y."""
     good = {"X": X} if y is None else {"X": X, "y": y}
     for makers, key in ((ROWS, "X"), (TARGETS, "y"), (WEIGHTS, "sample_weight"), (IDS, "row_ids")):
         for name, make in makers.items():
-            yield f"{key}: {name}", lambda key=key, make=make: good | {key: make(X if key == "X" else _like(key, X, y))}
+            with suppress(ImportError), np.errstate(all="ignore"):  # data frames need pandas
+                yield f"{key}: {name}", good | {key: make(X if key == "X" else _like(key, X, y))}
 
 
 def _like(key: str, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
@@ -28,7 +30,7 @@ def _like(key: str, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
     return np.ones(len(X)) if key == "sample_weight" else np.arange(len(X))
 
 
-def _with(value: Any, at: int = 5) -> Callable[[np.ndarray], np.ndarray]:
+def _with(value: Any, at: int = 5) -> Make:
     """The same array with one value replaced, in the middle."""
 
     def make(array: np.ndarray) -> np.ndarray:
@@ -60,28 +62,30 @@ def _masked(array: np.ndarray) -> np.ndarray:
     return np.ma.MaskedArray(array, mask)
 
 
+def _as(dtype: str) -> Make:
+    return lambda array: (array if dtype in SIGNED else np.abs(array)).astype(dtype)
+
+
+def _times(value: float, dtype: str = "float64") -> Make:
+    return lambda array: array.astype(dtype) * np.dtype(dtype).type(value)
+
+
+SIGNED = ("f2", "f4", "f8", "g", "F", "D", "O", "U32", "S32")
 HUGE = (1e15, 1e18, 1e30, 1e45, 1e51, 1e154, 1e155, 1e200, 1.7e308)
 TINY = (5e-324, 1e-320, 1e-200, 1e-154, 1e-45, 1e-30)
 
-ROWS: dict[str, Callable[[np.ndarray], Any]] = {
-    **{
-        f"as {kind}": lambda X, kind=kind: X.astype(kind)
-        for kind in ("f2", "f4", "f8", "g", "F", "D", "O", "U32", "S32")
-    },
-    **{
-        f"as {kind}": lambda X, kind=kind: np.abs(X).astype(kind)
-        for kind in ("i1", "i8", "u1", "u8", "?", "M8[s]", "m8[s]")
-    },
+ROWS: dict[str, Make] = {
+    **{f"as {dtype}": _as(dtype) for dtype in (*SIGNED, "i1", "i8", "u1", "u8", "?", "M8[s]", "m8[s]")},
     **{f"one {value:g}": _with(value) for value in (np.nan, np.inf, -np.inf, -0.0, *HUGE, *TINY)},
     **{f"one -{value:g}": _with(-value) for value in HUGE},
-    **{f"times {value:g}": lambda X, value=value: X * value for value in (*HUGE, *TINY)},
-    **{f"float32 times {value:g}": lambda X, value=value: X.astype("f4") * np.float32(value) for value in (1e15, 1e30)},
+    **{f"times {value:g}": _times(value) for value in (*HUGE, *TINY)},
+    **{f"float32 times {value:g}": _times(value, "float32") for value in (1e15, 1e30)},
     "a float32 1e30": lambda X: _with(1e30)(X).astype("f4"),
     "a record array": lambda X: np.rec.fromarrays(list(X.T)),
     "masked": _masked,
     "masked nowhere": np.ma.MaskedArray,
     "strings": lambda X: np.array([["a"] * X.shape[1]] * len(X)),
-    "objects with None": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 4, None, X),
+    "objects with None": lambda X: np.array([[None, *row[1:]] for row in X.tolist()], object),
     "all zero": np.zeros_like,
     "all the same": np.ones_like,
     "Fortran order": np.asfortranarray,
@@ -126,7 +130,7 @@ ROWS: dict[str, Callable[[np.ndarray], Any]] = {
     "CSR with falling pointers": lambda X: _csr(X, indptr=lambda i: i[::-1].copy()),
     "CSR with pointers beyond": lambda X: _csr(X, indptr=lambda i: i * 1000),
 }
-TARGETS: dict[str, Callable[[np.ndarray], Any]] = {
+TARGETS: dict[str, Make] = {
     **{f"one {value:g}": _with(value) for value in (np.nan, np.inf, 1e49, 1e60, 1e200, 1.7e308, 5e-324)},
     "missing": lambda y: None,
     "too few": lambda y: y[:-1],
@@ -141,9 +145,9 @@ TARGETS: dict[str, Callable[[np.ndarray], Any]] = {
     "truth": lambda y: y > 0,
     "None in it": lambda y: [None, *y[1:].tolist()],
 }
-WEIGHTS: dict[str, Callable[[np.ndarray], Any]] = {
+WEIGHTS: dict[str, Make] = {
     **{f"one {value:g}": _with(value) for value in (np.nan, np.inf, -1.0, 0.0, *HUGE, *TINY)},
-    **{f"all {value:g}": lambda w, value=value: w * value for value in (0.0, *HUGE, *TINY, 1e59, 1e-59)},
+    **{f"all {value:g}": _times(value) for value in (0.0, *HUGE, *TINY, 1e59, 1e-59)},
     "from tiny to huge": lambda w: np.geomspace(1e-59, 1e59, len(w)),
     "beyond both ends": lambda w: np.append([1e200, 1e-200], w[2:]),
     "too few": lambda w: w[:-1],
@@ -153,7 +157,7 @@ WEIGHTS: dict[str, Callable[[np.ndarray], Any]] = {
     "masked": _masked,
     "times": lambda w: w.astype("m8[s]"),
 }
-IDS: dict[str, Callable[[np.ndarray], Any]] = {
+IDS: dict[str, Make] = {
     "all the same": np.zeros_like,
     "negative": lambda ids: -ids,
     "huge": lambda ids: ids + 2**62,

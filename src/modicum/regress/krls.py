@@ -24,6 +24,9 @@ from modicum.waiting import Waiting
 FIRST_ROWS = 100  # of the stream, from which a kernel's width is found: their 4,950 distances are plenty
 FEWEST, MOST = 128, 1024  # rows of a block: few while rows join, for they have to be compared with each other
 LEAST_NOVELTY = 1e-6  # below, rounding decides what is left of a kernel value: the inverse multiplies it by 1 / novelty
+LEAST_NOISE = (
+    1e-10  # times that of a typical row, and of what is known of a row: one of more weight is as good as exact
+)
 PREDICT_TILE = 2048  # rows per tile when all rows are compared with all prototypes
 HISTORY_BYTES = 512 * 2 * 8
 
@@ -61,7 +64,8 @@ class Posterior(Squares):
     def _observe_piece(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray) -> None:
         """Recursive least squares, all rows at once."""
         crossed = H @ self.covariance
-        L = np.linalg.cholesky(crossed @ H.T + np.diag(noise))
+        S = crossed @ H.T
+        L = np.linalg.cholesky(S + np.diag(np.maximum(noise, LEAST_NOISE * np.diagonal(S))))
         gain = solve_triangular(L, crossed, lower=True, check_finite=False)
         self.mean[:] += gain.T @ solve_triangular(L, y - H @ self.mean, lower=True, check_finite=False)
         self.covariance[:] -= gain.T @ gain
@@ -230,7 +234,7 @@ class KRLS(Regressor):
 
     def _follow(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> None:
         """Learn rows in their order, block by block."""
-        y, noise = y - self.intercept_, self._typical_weight / weight
+        y, noise = y - self.intercept_, np.maximum(self._typical_weight / weight, LEAST_NOISE)
         start = 0
         while start < n_rows(X):
             part = slice(start, start + self._block_size)

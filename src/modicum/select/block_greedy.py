@@ -112,7 +112,7 @@ class Blocks(Part):
     def offer(self, X: Any, threshold: float, relative: bool) -> list[tuple[int, int]]:
         """Let candidates, in their order, take the places of prototypes; returns (candidate, slot) pairs."""
         K, own = self.kernel(X, self.chosen.values), self.kernel.diagonal(X)
-        floor = SMALLEST_LEFT * float(own.max() + self.lam)
+        floor = self._floor(own)
         blocks = (self.members, self.sizes, self.inverses, self.within)
         neighbors = (self.near, self.similar, self.among, self.counts, self.spare)
         changes: list[tuple[int, int]] = []
@@ -157,6 +157,10 @@ class Blocks(Part):
         least = [choice[estimated[choice].argmin()] for choice in (slots, *full)]
         worst = least[int(estimated[least].argmax())]
         return float(true[worst]), float(estimated[worst] - true[worst])
+
+    def _floor(self, own: np.ndarray) -> float:
+        """No set of rows leaves less variance of another than lambda; less is due to rounding of kernel values."""
+        return max(self.lam, SMALLEST_LEFT * float(own.max() + self.lam))
 
     def _exchange(self, block: int, leaves: int, place: int, k: np.ndarray, own: float, floor: float) -> None:
         """The prototype at a place of block `leaves` goes; a row with kernel values k joins `block` under its slot."""
@@ -212,7 +216,7 @@ class Blocks(Part):
 
     def _rebuild(self, K: np.ndarray, block_of: np.ndarray) -> None:
         """Every block anew from the kernel matrix of the prototypes."""
-        floor = SMALLEST_LEFT * float(np.diagonal(K).max() + self.lam)
+        floor = self._floor(np.diagonal(K))
         self.own[:] = np.diagonal(K)
         self.sizes[:], self.within[:], self.estimate, self.n_new = 0, 0.0, 0.0, 0
         blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)

@@ -17,7 +17,7 @@ from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.parallel import run_tiles
 from modicum.params import NULL
 from modicum.reservoir import place
-from modicum.rows import average_bytes, n_rows, take
+from modicum.rows import average_bytes, equal_rows, n_rows, take
 from modicum.waiting import Waiting
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
@@ -67,11 +67,22 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def _stand_again(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """`_stand`, without rows that an earlier pass has chosen already."""
         self._largest_own = max(self._largest_own, float(self._sets()[0].kernel.diagonal(X).max()))
-        new = ~np.isin(row_ids, self.indices_)
+        new = ~self._are_chosen(X, row_ids)
         if new.all():
             self._stand(X, y, row_ids)
         elif new.any():
             self._stand(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
+
+    def _are_chosen(self, X: Any, row_ids: np.ndarray) -> np.ndarray:
+        """Whether rows are chosen already: the same id and the same row. Shards may use one id for different rows."""
+        order = np.argsort(self.indices_)
+        place = np.searchsorted(self.indices_, row_ids, sorter=order)
+        found = np.append(order, -1)[np.minimum(place, len(order))]
+        known = np.flatnonzero((found >= 0) & (np.append(self.indices_, -1)[found] == row_ids))
+        out = np.zeros(len(row_ids), bool)
+        if len(known):
+            out[known] = equal_rows(take(X, known), take(self.prototypes_, found[known]))
+        return out
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         if self._is_fitted() and (y is None) != (self._targets is None):
