@@ -23,12 +23,12 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class Int:
-    """A whole number not below `low`."""
+    """A whole number not below `low`, and within what compiled loops can count."""
 
     low: int
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= self.low
+        return _is_int(value) and self.low <= int(value) < 2**62
 
     def __str__(self) -> str:
         return {0: "a non-negative int", 1: "a positive int"}.get(self.low, f"an int of at least {self.low}")
@@ -85,6 +85,10 @@ class Where:
         return self.words
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _is_budget(value: Any) -> bool:
     if not isinstance(value, int | np.integer | str):
         return False
@@ -98,7 +102,7 @@ def _is_budget(value: Any) -> bool:
 POSITIVE = Number(0.0, open_ends=True)
 BUDGET = Where(_is_budget, 'a positive int or a size such as "64 MiB"')
 RANDOM_STATE = Where(
-    lambda value: value is None or isinstance(value, np.random.Generator) or Int(0).accepts(value),
+    lambda value: value is None or isinstance(value, np.random.Generator) or (_is_int(value) and value >= 0),
     "None, a non-negative int or a numpy Generator",
 )
 TRUTH = Where(lambda value: isinstance(value, bool | np.bool_), "True or False")

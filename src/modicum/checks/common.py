@@ -9,6 +9,7 @@ from sklearn.base import clone
 from modicum.base import Learner, Traits
 from modicum.budget import Budget, as_budget
 
+ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "decision_function")
 Check = TypeVar("Check", bound=Callable[..., None])
 
 
@@ -54,12 +55,24 @@ def learned(learner: Learner, X: np.ndarray, chunk: int = 100, sample_weight: np
 def outputs(model: Learner, X: np.ndarray) -> dict[str, Any]:
     """What the model answers for X, and all public learned values."""
     found: dict[str, Any] = {}
-    for name in ("predict", "predict_proba", "transform", "score_samples", "decision_function"):
+    for name in ANSWERS:
         if hasattr(model, name):
             found[name] = getattr(model, name)(X)
     for name in public_values(model):
         found[name] = getattr(model, name)
     return found
+
+
+def answers(model: Learner, X: np.ndarray) -> None:
+    """Ask for everything; numbers that are predicted must be finite."""
+    for name, found in outputs(model, X).items():
+        if name in ANSWERS and found.dtype.kind == "f":
+            assert np.isfinite(found).all(), f"{name} gives numbers that are not finite"
+
+
+def functions_of(model: Learner) -> dict[str, Any]:
+    """Parameters that a file can only name."""
+    return {name: value for name, value in model.get_params(deep=False).items() if callable(value)}
 
 
 def public_values(model: Learner) -> list[str]:

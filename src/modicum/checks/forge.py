@@ -13,6 +13,7 @@ import numpy as np
 
 from modicum.base import Learner
 from modicum.checks.common import outputs
+from modicum.exceptions import StateError
 from modicum.state import Part, sealed, unsealed
 
 HOSTILE: dict[type, list[Any]] = {
@@ -23,6 +24,7 @@ HOSTILE: dict[type, list[Any]] = {
     type(None): [0, 1.5, "x", [], [1, 2], {"$": "dict", "items": {}}],
     list: [[], [0], ["x", None], {"$": "dict", "items": {}}, 5],
 }
+MODEST = [-1, 0, 1, 7, 2**70, 1.5, "x", None]  # for parameters: large ones are honest, and ask for much work
 NUMBERS = (np.nan, np.inf, -1, 0, 1, 2**31 - 1, 2**40, -(2**63))
 Forgery = tuple[str, bytes]
 
@@ -66,7 +68,7 @@ def _change_value(header: Any, path: tuple[Any, ...], rng: np.random.Generator) 
     if path[-1] == "class":
         owner["class"] = str(rng.choice(sorted([*Part._known, *Learner._registry])))
     else:
-        hostile = HOSTILE[bool if isinstance(value, bool) else type(value)] if type(value) in HOSTILE else HOSTILE[list]
+        hostile = MODEST if type(value) is int and "params" in path else HOSTILE.get(type(value), HOSTILE[list])
         owner[path[-1]] = hostile[rng.integers(len(hostile))]
     return f"{name}: {owner[path[-1]]!r}", header
 
@@ -110,10 +112,8 @@ def _changed(array: np.ndarray, deed: int, rng: np.random.Generator) -> tuple[np
     return changed, f"with a {number}"
 
 
-def harm_of(forged: bytes, X: np.ndarray, y: np.ndarray | None, **functions: Any) -> str | None:
+def harm_of_state(forged: bytes, X: np.ndarray, y: np.ndarray | None, **functions: Any) -> str | None:
     """What goes wrong with a forged state, other than a clear error; None if nothing does."""
-    from modicum.exceptions import StateError
-
     try:
         model = Learner.from_bytes(forged, **functions)
     except StateError:

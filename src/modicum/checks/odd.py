@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from modicum.base import Learner
+from modicum.checks.common import answers
+
 Chunk = dict[str, Any]  # arguments of `partial_fit`
 Make = Callable[[np.ndarray], Any]
 
@@ -21,6 +24,28 @@ def odd_chunks(X: np.ndarray, y: np.ndarray | None) -> Iterator[tuple[str, Chunk
         for name, make in makers.items():
             with suppress(ImportError), np.errstate(all="ignore"):  # data frames need pandas
                 yield f"{key}: {name}", good | {key: make(X if key == "X" else _like(key, X, y))}
+
+
+def harm_of_chunk(model: Learner, chunk: Chunk, good: Chunk) -> str | None:
+    """What goes wrong with a chunk, other than that it is refused; None if nothing does."""
+    before, was_fitted = model.to_bytes(), model._is_fitted()
+    try:
+        model.partial_fit(**chunk)
+    except (ValueError, TypeError):
+        if model.to_bytes() != before:
+            return "it is refused, and yet it changes the learner"
+        was_fitted = True
+        model.partial_fit(**good)
+    except Exception as error:
+        return f"it ends in {error!r}"
+    try:
+        model.to_bytes()
+        if model._is_fitted():
+            answers(model, good["X"])
+    except Exception as error:
+        if was_fitted or not isinstance(error, ValueError | TypeError):  # a first chunk may have had other columns
+            return f"after it, asking ends in {error!r}"
+    return None
 
 
 def _like(key: str, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:

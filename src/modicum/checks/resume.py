@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from modicum.base import Learner, load
-from modicum.checks.common import assert_same, fresh, learned, outputs, rows, targets
+from modicum.checks.common import assert_same, fresh, functions_of, learned, outputs, rows, targets
 
 
 def going_on_after_loading_is_never_having_stopped(learner: Learner) -> None:
@@ -14,7 +14,7 @@ def going_on_after_loading_is_never_having_stopped(learner: Learner) -> None:
     for start in range(0, len(X), 100):
         part = slice(start, start + 100)
         stopped.partial_fit(X[part], None if y is None else y[part])
-        stopped = Learner.from_bytes(stopped.to_bytes(), **_functions(stopped))
+        stopped = Learner.from_bytes(stopped.to_bytes(), **functions_of(stopped))
     assert_same(outputs(stopped, X), outputs(straight, X), "after loading")
     assert stopped.to_bytes() == straight.to_bytes(), "the states differ in something that is not shown"
 
@@ -25,21 +25,16 @@ def a_file_holds_it_all(learner: Learner) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.mcm"
         model.save(path)
-        again = load(path, **_functions(model))
+        again = load(path, **functions_of(model))
     assert type(again) is type(model)
     assert_same(outputs(again, X), outputs(model, X), "after a file")
 
 
 def an_unfitted_learner_can_be_saved(learner: Learner) -> None:
     model = fresh(learner)
-    again = Learner.from_bytes(model.to_bytes(), **_functions(model))
+    again = Learner.from_bytes(model.to_bytes(), **functions_of(model))
     assert not again._is_fitted()
     assert repr(again) == repr(model)
-
-
-def _functions(model: Learner) -> dict[str, object]:
-    """Parameters that a file can only name."""
-    return {name: value for name, value in model.get_params(deep=False).items() if callable(value)}
 
 
 CHECKS = [going_on_after_loading_is_never_having_stopped, a_file_holds_it_all, an_unfitted_learner_can_be_saved]

@@ -31,6 +31,7 @@ class Cells:
     @classmethod
     def around_seeds(cls, X: np.ndarray, weight: np.ndarray, count: int, rng: np.random.Generator) -> "Cells":
         """Cells of `count` k-means++ seeds of a sample, and a tenth more of all rows: a sample misses what is rare."""
+        count = min(count, len(X))
         some, chances = systematic(weight, SEEDED_FROM * count, rng)
         rows = X[some]
         seeds = rows[seed_rows(rows, weight[some] / chances, count, 1, rng)]

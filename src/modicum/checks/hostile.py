@@ -1,0 +1,93 @@
+"""Hostile: chunks and state files may be broken or forged; what is refused leaves no trace, and nothing is harmed."""
+
+from functools import partial
+
+import numpy as np
+
+from modicum.base import Learner
+from modicum.checks.common import answers, error_of, fresh, functions_of, learned, rows, targets
+from modicum.checks.forge import forgeries, harm_of_state
+from modicum.checks.odd import harm_of_chunk, odd_chunks
+from modicum.exceptions import ModicumError, StateError
+
+FORGERIES = 60  # of one state; the attack in `tests/attack` tries thousands
+EVERY = 9  # one of so many odd chunks is tried
+
+
+def a_refused_first_chunk_leaves_nothing(learner: Learner) -> None:
+    X = rows(20)
+    y = targets(learner, X)
+    for value in (np.nan, 1e200):
+        bad = X.copy()
+        bad[7, 2] = value
+        model = fresh(learner)
+        error_of(partial(model.partial_fit, bad, y))
+        assert not model._fields(), f"a refused first chunk left {', '.join(model._fields())}"
+        answers(model.partial_fit(X, y), X)
+
+
+def odd_chunks_are_learned_or_refused(learner: Learner) -> None:
+    model = learned(learner, rows(300))
+    state, X = model.to_bytes(), rows(30, seed=1)
+    y = targets(learner, X)
+    good = {"X": X, "y": y}
+    for name, chunk in list(odd_chunks(X, y))[::EVERY]:
+        harm = harm_of_chunk(fresh(learner), chunk, good)
+        assert harm is None, f"{name} as the first chunk: {harm}"
+        harm = harm_of_chunk(Learner.from_bytes(state, **functions_of(model)), chunk, good)
+        assert harm is None, f"{name} as a later chunk: {harm}"
+
+
+def a_failure_midway_is_undone_or_said(learner: Learner) -> None:
+    X, more = rows(200), rows(50, seed=1)
+    model = learned(learner, X)
+    before, learn = model.to_bytes(), type(model)._learn
+
+    def fail(*args: object) -> None:
+        learn(model, *args)  # type: ignore[arg-type]
+        raise MemoryError("a failure of the check's own")
+
+    model.__dict__["_learn"] = fail
+    try:
+        model.partial_fit(more, targets(learner, more))
+    except MemoryError:
+        pass
+    finally:
+        del model.__dict__["_learn"]
+    try:
+        after = model.to_bytes()
+    except StateError:
+        return  # it says that it is torn
+    assert after == before, "learning failed midway, and the learner is neither as it was nor says that it is not"
+
+
+def huge_values_are_refused_or_answered(learner: Learner) -> None:
+    X = rows(60)
+    y = targets(learner, X)
+    for power in (10, 20, 45, 60, 154, 200, 300):
+        model = fresh(learner)
+        chunk = X.copy()
+        chunk[7, 2] = 10.0**power
+        try:
+            model.partial_fit(chunk, y)
+        except ModicumError:
+            continue
+        answers(model.partial_fit(X, y), X)
+
+
+def forged_states_are_refused_or_harmless(learner: Learner) -> None:
+    model = learned(learner, rows(300))
+    X = rows(20, seed=1)
+    rng = np.random.default_rng(0)
+    for _, (what, forged) in zip(range(FORGERIES), forgeries(model.to_bytes(), rng), strict=False):
+        harm = harm_of_state(forged, X, targets(learner, X), **functions_of(model))
+        assert harm is None, f"a state with {what}: {harm}"
+
+
+CHECKS = [
+    a_refused_first_chunk_leaves_nothing,
+    odd_chunks_are_learned_or_refused,
+    a_failure_midway_is_undone_or_said,
+    huge_values_are_refused_or_answered,
+    forged_states_are_refused_or_harmless,
+]

@@ -1,0 +1,57 @@
+"""Every public learner with the parameters worth checking: the contract and the attacks run on all of them."""
+
+import modicum
+from modicum.kernels import RBF
+
+LEARNERS = {
+    "Reservoir": [modicum.Reservoir(50), modicum.Reservoir("4 KiB")],
+    "ExemplarClustering": [
+        modicum.ExemplarClustering(3, budget=200),
+        modicum.ExemplarClustering(5, budget="48 KiB", phantom="mean", swaps="one"),
+        modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
+    ],
+    "OnlineKMeans": [modicum.OnlineKMeans(3)],
+    "KMeansCoreset": [
+        modicum.KMeansCoreset(20, 3),
+        modicum.KMeansCoreset(20, 3, calibrate=False, budget="32 KiB"),
+        modicum.KMeansCoreset(25, 2, method="lightweight", budget=300),
+    ],
+    "MemoryBoundedMixture": [  # long epochs: compression is what takes time
+        modicum.MemoryBoundedMixture(budget=700, epoch=600),
+        modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
+    ],
+    "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
+    "StreamGaussianMixture": [
+        modicum.StreamGaussianMixture(2, size=40),
+        modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+    ],
+    "StreamKMeans": [modicum.StreamKMeans(3, size=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
+    "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
+    "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
+    "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],
+    "PrototypeRegressor": [
+        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), sample=80),
+        modicum.PrototypeRegressor(modicum.BlockGreedy(10), targets="prototypes"),
+    ],
+    "SieveStreaming": [modicum.SieveStreaming(5)],
+    "SieveStreamingPlusPlus": [modicum.SieveStreamingPlusPlus(5)],
+    "ThreeSieves": [modicum.ThreeSieves(5, patience=30)],
+    "SparseGPRegressor": [
+        modicum.SparseGPRegressor(8, budget=60),
+        modicum.SparseGPRegressor(5, budget="96 KiB", noise=0.1, objective="variance", predictor="active"),
+        modicum.SparseGPRegressor(10, budget=60, kernel=1.5 * RBF(2.0), noise=0.01),
+        modicum.SparseGPRegressor(8, budget="96 KiB", kernel=1.5 * RBF(2.0), noise=0.01, predictor="active"),
+        modicum.SparseGPRegressor(6, budget=30, kernel="rbf", noise=0.01, objective="logdet"),
+        modicum.SparseGPRegressor(5, budget=40, kernel="rbf"),
+    ],
+    "StreamSVC": [
+        modicum.StreamSVC(),
+        modicum.StreamSVC(1.0, ellipsoid="diagonal", center=False, budget="64 KiB"),
+        modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, start=64),
+        modicum.StreamSVC(ellipsoid=None, lookahead=1, start=1, class_weight="balanced"),
+        modicum.StreamSVC(10.0, n_balls=4, fit_intercept=False),
+        modicum.StreamSVC(1.0, kernel="rbf", budget=60),
+        modicum.StreamSVC(kernel="rbf", budget="96 KiB", start=64),
+    ],
+    "StreamGreedy": [modicum.StreamGreedy(8), modicum.StreamGreedy(8, objective="variance", validation=50)],
+}
