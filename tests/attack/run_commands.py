@@ -38,6 +38,11 @@ def peak_mib():
 
 
 def work(jobs, first, tell):
+    import typer
+
+    import modicum.cli.app as commands
+
+    commands.app = typer.main.get_command(commands.app)  # once: it takes longer than most sources
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for i, job in enumerate(jobs[first:], first):

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,7 +84,7 @@ def violation(source: Source, outcome: Outcome) -> str:
     """What is wrong with an outcome, or nothing."""
     name = "standard input" if source.stdin else source.path
     lines = outcome.stderr.splitlines()
-    errors = [line for line in lines if line.startswith("modicum: ")]
+    errors = [line for line in lines if line.startswith("modicum: ") and not line.startswith("modicum: warning: ")]
     if outcome.code is None or "Traceback" in outcome.stderr:
         return "crash"
     if outcome.grown > MOST_MIB:
@@ -235,11 +235,11 @@ def number(data: bytes, rng: np.random.Generator) -> bytes:
 MUTATIONS = (flip, cut, splice, number)
 
 
-def mutants(folder: Path, tries: int) -> Iterator[Source]:
-    """So many damaged files of each format."""
+def mutants(folder: Path, seeds: Iterable[int]) -> Iterator[Source]:
+    """A damaged file of each format for each seed."""
     for index, (kind, data) in enumerate(SOUND.items()):
-        for i in range(tries):
-            mutate = MUTATIONS[i % len(MUTATIONS)]
+        for i in seeds:
+            mutate = MUTATIONS[i // 2 % len(MUTATIONS)]
             path = folder / f"{mutate.__name__}-{i}.{kind}"
             damaged = mutate(data, np.random.default_rng([index, i]))
             path.write_bytes(damaged)
@@ -259,14 +259,14 @@ def with_cell(row: int, cell: bytes) -> bytes:
     return b"".join(lines)
 
 
-def npy_header(text: str, data: bytes = X.tobytes()) -> bytes:
+def npy_header(text: str, data: bytes = X.tobytes(), version: int = 1) -> bytes:
     """A .npy file with any text for a header."""
     header = text.encode("latin1") + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
+    return b"\x93NUMPY" + bytes([version, 0]) + len(header).to_bytes(2 * version, "little") + header + data
 
 
-def npy_of(shape: str, dtype: str = "<f8", data: bytes = X.tobytes()) -> bytes:
-    return npy_header(f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}", data)
+def npy_of(shape: str, dtype: str = "<f8", data: bytes = X.tobytes(), version: int = 1) -> bytes:
+    return npy_header(f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}", data, version)
 
 
 def sparse_of(**arrays: Any) -> bytes:
@@ -326,7 +326,7 @@ def good() -> dict[str, tuple[bytes, int]]:
         "huge-ints.csv": (b"a,b\n1,99999999999999999999\n2,3\n", 2),
         "huge-ints.jsonl": (b'{"a": 1, "b": 99999999999999999999}\n{"a": 1, "b": 2}\n', 2),
         "long-text.csv": (f"a,b\n1,{'x' * 200_000}\n2,y\n".encode(), 2),
-        "long-name.csv": (f"{'a' * 200_000},b\n1,2\n2,3\n".encode(), 2),
+        "inches.csv": (b'a,b\n1,5" disk\n2,"3.5"" disk"\n', 2),
         "quoted.csv": (b'a,b\n1,"two\nlines"\n2,"a ""word"""\n', 2),
         "long.csv": (HEADER + ROW * MANY, MANY),
         "long.csv.gz": (gzip.compress(HEADER + ROW * MANY, 1), MANY),
@@ -334,12 +334,9 @@ def good() -> dict[str, tuple[bytes, int]]:
         "nested.jsonl": (deep(20) * 5, 5),
         "brackets.jsonl": (b'{"a": 1, "b": "' + b"[{" * 500 + b'"}\n', 1),
         "comments.svm": (b"# a\n1 1:2 # b\n\n-1 qid:3 2:1\n", 2),
-        "wide.svm": (b"1 1:2 1000000:1\n1 3:1\n", 2),
+        "widest.svm": (b"1 1:2 16777216:1\n1 3:1\n", 2),
         "other-members.npz": (zipped(**{"X.npy": npy_bytes(), "notes.txt": b"made on Monday"}), N_ROWS),
-        "version2.npy": (
-            b"\x93NUMPY\x02\x00\x46\x00\x00\x00" + npy_of("(300, 4)")[10:].replace(b"\n", b" " * 13 + b"\n", 1),
-            N_ROWS,
-        ),
+        "version2.npy": (npy_of("(300, 4)", version=2), N_ROWS),
         **{f"sound.{kind}": (data, N_ROWS) for kind, data in SOUND.items()},
     }
 
@@ -391,6 +388,7 @@ def bad() -> dict[str, bytes]:
         "other-header-midway.csv": csv_bytes() + b"x,y\n1,2\n",
         "open-quote.csv": csv_bytes() + b'1,2,3,4,"never closed\n' + ROW * 100,
         "open-quote-long.csv": HEADER + b'1,2,3,4,"never closed\n' + ROW * 400_000,
+        "long-name.csv": f"{'a' * 200_000},b\n1,2\n2,3\n".encode(),
         "long-number.csv": f"a,b\n1,{LONG}\n2,3\n".encode(),
         "long-header.csv": (",".join(f"column{i}" for i in range(150_000)) + "\n").encode() + b"1," * 149_999 + b"1\n",
         "long-header-name.csv": b"a" * 2_000_000 + b",b\n1,2\n",
@@ -402,8 +400,8 @@ def bad() -> dict[str, bytes]:
         "deep-late.jsonl": jsonl_bytes() * 100 + deep(20_000),
         "deep-objects.jsonl": b'{"a": 1, "b": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_000 + b"}\n",
         "unclosed.jsonl": b'{"a": 1, "b": ' + b"[" * 100_000 + b"\n",
-        "many-keys.jsonl": b"".join(b'{"k%d": 1}\n' % i for i in range(90_000)),
-        "many-inner-keys.jsonl": b"".join(b'{"a": {"k%d": 1}}\n' % i for i in range(60_000)),
+        "many-keys.jsonl": b"".join(b'{"k%d": 1}\n' % i for i in range(20_000)),
+        "many-inner-keys.jsonl": b"".join(b'{"a": {"k%d": 1}}\n' % i for i in range(20_000)),
         "no-end.jsonl": b'{"a": "' + b"x" * (9 << 20),
         "long-first.jsonl": b'{"a": 1, "b": "' + b"x" * (2 << 20) + b'"}\n',
         "array.jsonl": b"[" + jsonl_bytes().replace(b"\n", b",") + b"]",
@@ -469,8 +467,6 @@ def bad() -> dict[str, bytes]:
         "giant-array.npz": zipped(**{"X.npy": npy_of("(1000000000000, 8)")}),
         "objects.npz": zipped(**{"X.npy": npy_of("(300, 4)", "|O")}),
         "negative.npz": zipped(**{"X.npy": npy_of("(-1, 8)")}),
-        "bomb.npz": bomb("X.npy", 1_100, npy_of("(36044800, 4)", data=b"")),
-        "bomb-beside.npz": bomb("X", 1_100, npy_of("(36044800, 4)", data=b"")),
         "bomb.npy": bomb("X.npy", 10),
         "indices.npz": sparse_of(indices=np.full(X.size, 2_000_000_000, np.int32)),
         "negative-indices.npz": sparse_of(indices=np.full(X.size, -5, np.int32)),
@@ -564,7 +560,7 @@ def piped(folder: Path) -> Iterator[Source]:
             (folder / f"pipe-{name}").write_bytes(data)
             yield Source(f"< {name}", str(folder / f"pipe-{name}"), "read", rows, stdin=True)
     for name, data in bad().items():
-        if name.endswith((".csv", ".jsonl", ".arrows", ".csv.gz", ".parquet", ".arrow")):
+        if name.endswith((".csv", ".jsonl", ".arrows", ".parquet", ".arrow")) and name != "numbers.jsonl":
             (folder / f"pipe-{name}").write_bytes(data)
             yield Source(f"< {name}", str(folder / f"pipe-{name}"), "refused", stdin=True)
 
@@ -572,15 +568,21 @@ def piped(folder: Path) -> Iterator[Source]:
 # ---- tests ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [by_hand, not_files, piped])
-def test_sources_made_by_hand(make, tmp_path):
-    check(list(make(tmp_path)), tmp_path)
-
-
-def test_damaged_files(tmp_path):
-    check(list(mutants(tmp_path, 8)), tmp_path)
+def test_malformed_sources(tmp_path):
+    makers = (by_hand, not_files, piped, lambda folder: mutants(folder, range(8)))
+    check([source for make in makers for source in make(tmp_path)], tmp_path)
 
 
 @pytest.mark.slow
-def test_thousands_of_damaged_files(tmp_path):
-    check(list(mutants(tmp_path, 200)), tmp_path)
+@pytest.mark.parametrize("part", range(4))
+def test_thousands_of_damaged_files(tmp_path, part):
+    check(list(mutants(tmp_path, range(part, 400, 4))), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("member", ["X.npy", "X"])
+def test_bombs(tmp_path, member):
+    """More than a GiB of zeros in a few MiB."""
+    path = tmp_path / "bomb.npz"
+    path.write_bytes(bomb(member, 1_100, npy_of("(36044800, 4)", data=b"")))
+    check([Source(path.name, str(path), "refused")], tmp_path)

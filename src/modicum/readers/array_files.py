@@ -47,9 +47,9 @@ def read_header(file: IO[bytes], size: int) -> Header:
     if dtype.hasobject or dtype.fields is not None:
         raise ValueError(f"can't be read as a .npy file of numbers: it holds {dtype}.")
     promised, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if min(shape, default=0) < 0 or promised != there:
+    if any(type(n) is not int or n < 0 for n in shape) or promised != there:
         raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes; it has {there:,}.")
-    return Header(tuple(map(int, shape)), dtype)
+    return Header(shape, dtype)
 
 
 def npz_rows(path: Path, array: str | None = None) -> Any:
@@ -73,8 +73,8 @@ def _headers(path: Path) -> dict[str, Header]:
     found = {}
     with ZipFile(path) as archive:
         for member in archive.infolist():
-            if member.filename.endswith(".npy"):
-                with archive.open(member) as file:
+            with archive.open(member) as file:  # which also compares the two places that tell its name
+                if member.filename.endswith(".npy"):
                     found[member.filename.removesuffix(".npy")] = read_header(file, member.file_size)
     return found
 
@@ -89,9 +89,13 @@ def _sparse_rows(path: Path, headers: dict[str, Header]) -> Any:
     if not (0 <= n_rows <= MOST_BYTES // 8 and 0 <= n_columns <= MOST_COLUMNS):
         raise ValueError(f"a sparse matrix can have {MOST_BYTES // 8:,} rows and {MOST_COLUMNS:,} columns at most.")
     rows = load_npz(path)
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"columns must be numbers; got {rows.dtype}.")
     if rows.format == "dia" and np.abs(rows.offsets).max(initial=0) >= max(rows.shape):
         raise ValueError("a diagonal lies outside of the sparse matrix.")
-    if hasattr(rows, "check_format"):
+    if hasattr(rows, "indptr"):
+        if (np.diff(rows.indptr) < 0).any():
+            raise ValueError("rows of the sparse matrix end before they begin.")
         rows.check_format(full_check=True)
     return rows.tocsr()
 

@@ -117,6 +117,8 @@ class ArrowStream(TableFile):
 
         with naming(self.name), self._source.open() as file:
             yield from checked(pa.ipc.open_stream(file, options=_only(self, columns)))
+            if file.read(1):
+                raise ValueError("the Arrow stream ends before the file does.")
 
 
 def arrow_file(path: Path) -> TableFile:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -56,12 +56,16 @@ class Csv(TextFile):
     @cached_property
     def _first_line(self) -> list[str]:
         text = io.StringIO(self._source.text_head.decode("utf-8-sig", "surrogateescape"), newline="")
-        with naming(self.name):
-            for line in csv.reader(text, delimiter=self._delimiter):
-                if line:
-                    "".join(line).encode()  # bytes that are no UTF-8 are an error here
-                    return line
-        raise DataError(f"{self.name}: the file is empty.")
+        try:
+            line = next(filter(None, csv.reader(text, delimiter=self._delimiter)), None)
+            "".join(line or ()).encode()
+        except csv.Error as error:
+            raise DataError(f"{self.name}: the first line can't be read as CSV: {error}.") from None
+        except UnicodeEncodeError:
+            raise DataError(f"{self.name}: the first line is not UTF-8 text. Save the file as UTF-8.") from None
+        if line is None:
+            raise DataError(f"{self.name}: the file is empty.")
+        return line
 
     @cached_property
     def _has_header(self) -> bool:
@@ -122,8 +126,12 @@ class Csv(TextFile):
         from pyarrow.csv import ConvertOptions, open_csv
 
         options = {**self._options(BLOCK), "convert_options": ConvertOptions(**convert)}
-        with self._errors(), self._source.open() as file, open_csv(file, **options) as reader:
-            yield from reader
+        with self._errors(), self._source.open() as file:
+            quotes = _Quotes(file, self._delimiter)
+            with open_csv(quotes, **options) as reader:
+                yield from reader
+            if quotes.open:
+                raise DataError(f"{self.name}: a quote at the beginning of a cell has no end, so rows are lost in it.")
 
     def _options(self, block_size: int, wrong_length: Any = None) -> dict[str, Any]:
         from pyarrow.csv import ParseOptions, ReadOptions
@@ -155,6 +163,33 @@ class Csv(TextFile):
                 raise bad_row(self.name, row, problem) from None
             problem += ". Correct it, or choose other columns with columns=."
             raise bad_cell(self.name, row, self._names[int(column)], problem) from None
+
+
+class _Quotes:
+    """A file that is read, and whether it ended inside of quotes, about which pyarrow is silent.
+
+    Quotes within a cell that has none around it are text, so an odd number alone is no error.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO, delimiter: str):
+        self._file, self._before = file, {delimiter.encode(), b"\n", b"\r", b""}
+        self._last = b""
+        self._odd = self._opening = False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        if n := data.count(b'"'):
+            place = data.rfind(b'"')
+            self._odd ^= n % 2 == 1
+            self._opening = (data[place - 1 : place] if place else self._last) in self._before
+        self._last = data[-1:] or self._last
+        return data
+
+    @property
+    def open(self) -> bool:
+        return self._odd and self._opening
 
 
 class JsonLines(TextFile):
