@@ -40,7 +40,7 @@ MANY = 300_000  # rows that reach beyond the first MiB, from which types are inf
         ("x.csv", "a,b\n1,2\n3,inf\n", "x.csv: data row 2, column 'b': inf is not a finite number."),
         ("x.csv", "a" * 2**21, "x.csv: the first line is longer than 1 MiB."),
         ("x.csv", "a" * 2**18 + ",b\n1,2\n", "x.csv: the first line can't be read as CSV: field larger than"),
-        ("x.csv", "a,b\n1,x\n" * 9 + "1," + "x" * 2**24 + "\n", "x.csv: a row is longer than 4 MiB."),
+        ("x.csv", "a,b\n" + "1,x\n" * 9 + "1," + "x" * 2**24 + "\n", "x.csv: a row is longer than 4 MiB."),
         ("x.csv", 'a,b\n1,"x\n2,y\n', "x.csv: a quote at the beginning of a cell has no end"),
         ("x.csv", "a,b\n1,\0\n", "x.csv: there are NUL bytes in it"),
         ("x.jsonl", '{"a":1} {"a":2}\n', "x.jsonl: data row 1: expected a JSON object; got"),

@@ -340,7 +340,9 @@ def _typed(cells: Any, inferred: Any) -> Any:
     try:
         text = cells.cast(pa.string())
     except pa.ArrowException:  # shown, if not as they were
-        text = pa.array([None if cell is None else cell.decode(errors="replace") for cell in cells.to_pylist()])
+        return pa.array([None if cell is None else cell.decode(errors="replace") for cell in cells.to_pylist()])
+    if pa.types.is_binary(inferred):  # because of a cell elsewhere
+        return text
     for kind in (inferred, pa.float64()):
         with suppress(pa.ArrowException):
             return text.cast(kind)
