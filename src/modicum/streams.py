@@ -133,6 +133,12 @@ class Stream:
         Names of the columns of X, if the source has names.
     table_columns : list of str or None
         Names of all columns of the source, of any type.
+    left_out : dict of str to str
+        Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
+    name : str
+        What the source is called in messages.
+    width : int or None
+        Number of columns of X, if known without reading the source.
     chunk_size : int or None
         Rows per chunk; None until the first chunk of an iterable has come.
     description : str
@@ -164,6 +170,9 @@ class Stream:
     n_rows = property(lambda self: self._reader.n_rows)
     columns = property(lambda self: self._reader.columns)
     table_columns = property(lambda self: self._reader.table_columns)
+    left_out = property(lambda self: self._reader.left_out)
+    name = property(lambda self: self._reader.name)
+    width = property(lambda self: self._reader.width)
     rereadable = property(lambda self: self._reader.rereadable)
 
     @property

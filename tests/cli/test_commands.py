@@ -13,6 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import modicum
 from modicum import ExemplarClustering, OnlineGreedy, StreamSVC
+from modicum.cli import main
 from modicum.cli.run import learn
 from modicum.cli.values import command_name
 from modicum.kernels import RBF
@@ -109,7 +110,9 @@ class TestSelect:
 
     def test_quiet_when_not_a_terminal(self, modicum_command, table):
         done = modicum_command("select", "rows.parquet", "-k", 2)
-        assert done.stderr.count("\n") == 1
+        left_out, summary = done.stderr.splitlines()
+        assert left_out == "columns left out, not numeric: name (string)"
+        assert summary.startswith("2 of 6,000 rows chosen")
 
 
 class TestClassifier:
@@ -157,7 +160,7 @@ class TestClassifier:
         (tmp_path / "rows.csv").write_text("\n".join(["a,label", *rows]))
         done = modicum_command("fit", "svc", "rows.csv", "--target", "label")
         warning, told = done.stderr.splitlines()
-        assert warning.startswith("modicum: StreamSVC: only 0.3% of the rows are of class 'rare'.")
+        assert warning.startswith("modicum: warning: StreamSVC: only 0.3% of the rows are of class 'rare'.")
         assert told.startswith("300 rows learned")
 
     def test_suggest_c(self, modicum_command, mail):
@@ -196,6 +199,9 @@ class TestErrors:
             (["select", "rows.parquet", "--columns", "name"], "'name'"),
             (["select", "rows.parquet", "--budget", "1 KiB"], "at least"),
             (["select", "rows.parquet", "--image", "big"], "28x28"),
+            (["select", "rows.parquet", "--image", "2x3"], "--image 2x3 takes 6 columns; rows.parquet has 4."),
+            (["fit", "reservoir", "rows.parquet", "--text", "nam"], "There are: f0, f1, f2, f3, name."),
+            (["fit", "kmeans-coreset", "rows.parquet", "--text", "name"], "KMeansCoreset keeps no rows"),
             (["select", "rows.parquet", "-o", "picks.docx"], ".parquet"),
             (["select", "rows.parquet", "--dissimilarity", "far away"], "dissimilarity"),
             (["select", "-", "--checkpoint", "c.mcm"], "standard input"),
@@ -256,3 +262,76 @@ class TestOthers:
         assert "1,797 rows" in done.stderr
         for name in ("digits.html", "mixture.html"):
             assert (tmp_path / "demo" / name).stat().st_size > 10_000
+
+
+class TestWhatIsShown:
+    @pytest.mark.parametrize(
+        ("learner", "options"),
+        [
+            ("reservoir", ["--budget", "5"]),
+            ("exemplar", ["-k", "5"]),
+            ("online-greedy", ["-k", "5"]),
+            ("krls", ["--target", "f3", "-k", "5"]),
+            ("sparse-gp", ["--target", "f3", "-k", "5", "--kernel", "rbf(9)", "--noise", "1"]),
+            ("prototype", ["--target", "f3", "--selector", "online-greedy(5)"]),
+        ],
+    )
+    def test_texts_of_kept_rows_in_the_report_of_fit(self, monkeypatch, table, tmp_path, learner, options):
+        command = ["fit", learner, "rows.parquet", *options, "--text", "name", "--report", "r.html", "-o", "s.mcm"]
+        run_here(monkeypatch, tmp_path, *command)
+        assert re.search(r"row [\d]+", (tmp_path / "r.html").read_text())
+
+    def test_texts_of_rows_that_were_given(self, monkeypatch, table, tmp_path):
+        np.save(tmp_path / "keep.npy", np.full((1, 4), 99.0, np.float32))
+        command = ["select", "rows.parquet", "-k", "3", "--locked", "keep.npy", "--text", "name", "--report", "r.html"]
+        run_here(monkeypatch, tmp_path, *command, "-o", "picks.jsonl")
+        picks = [json.loads(line) for line in (tmp_path / "picks.jsonl").read_text().splitlines()]
+        given = [pick for pick in picks if pick["position"] < 0]
+        assert [(pick["f0"], pick["name"]) for pick in given] == [(99.0, None)]
+        assert all(pick["name"] == f"row {pick['position']}" for pick in picks if pick not in given)
+
+    def test_labels_can_not_steer_the_terminal(self, monkeypatch, tmp_path, capsys):
+        rows = [f"{i % 7},{'plain' if i % 7 < 3 else chr(27) + '[2J[bold]evil'}" for i in range(100)]
+        (tmp_path / "rows.csv").write_text("\n".join(["a,label", *rows]))
+        run_here(monkeypatch, tmp_path, "fit", "svc", "rows.csv", "--target", "label", "-o", "s.mcm")
+        run_here(monkeypatch, tmp_path, "show", "s.mcm")
+        run_here(monkeypatch, tmp_path, "predict", "s.mcm", "rows.csv", "--table")
+        shown = capsys.readouterr().out
+        assert "\x1b" not in shown
+        assert "classes  2: \\x1b[2J[bold]evil, plain" in shown
+        assert "│ \\x1b[2J[bold]evil │" in shown
+
+    def test_wide_sparse_rows_are_written_as_entries(self, monkeypatch, tmp_path, capsys):
+        (tmp_path / "wide.svm").write_text("1 1:2 20000:0.5\n1 3:1\n")
+        run_here(monkeypatch, tmp_path, "select", "wide.svm", "--objective", "logdet", "-k", "2")
+        picks = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [pick["entries"] for pick in picks] == ["0:2 19999:0.5", "2:1"]
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["select", "rows.csv", "-k", "2"],
+            ["coreset", "rows.csv", "--size", "5", "-k", "2"],
+            ["fit", "reservoir", "rows.csv", "-o", "s.mcm"],
+            ["tradeoff", "rows.csv", "-k", "2", "--risk", "9x"],
+            ["suggest-c", "rows.csv", "--target", "label", "--grid", "1,10"],
+        ],
+    )
+    def test_columns_left_out_are_told_by_all_who_read(self, monkeypatch, tmp_path, capsys, command):
+        rng = np.random.default_rng(0)
+        rows = [
+            f"{x:.3f},{y:.3f},word {i},2024-01-0{1 + i % 9},{i % 2}" for i, (x, y) in enumerate(rng.random((200, 2)))
+        ]
+        (tmp_path / "rows.csv").write_text("\n".join(["a,b,words,day,label", *rows]))
+        run_here(monkeypatch, tmp_path, *command)
+        told = "columns left out, not numeric: words (string), day (date32[day])\n"
+        assert capsys.readouterr().err.count(told) == 1
+
+
+def run_here(monkeypatch, folder, *command):
+    """`modicum` in this process, which spares seconds of imports."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.argv", ["modicum", *command])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code

@@ -36,6 +36,23 @@ MANY = 300_000  # rows that reach beyond the first MiB, from which types are inf
         ("x.csv", "a,b\n" + "1,2\n" * MANY + "1\n", "data row 300,001: Expected 2 columns, got 1: 1"),
         ("x.csv", "a,b\nu,v\n", "no column for X is numeric: a (string), b (string)."),
         ("x.csv", "", "x.csv: the file is empty."),
+        ("x.csv", "a,b\n", "x.csv: no row below the header has its 2 columns."),
+        ("x.csv", "a,b\n1,2\n3,inf\n", "x.csv: data row 2, column 'b': inf is not a finite number."),
+        ("x.csv", "a" * 2**21, "x.csv: the first line is longer than 1 MiB."),
+        ("x.csv", "a" * 2**18 + ",b\n1,2\n", "x.csv: the first line can't be read as CSV: field larger than"),
+        ("x.csv", "a,b\n" + "1,x\n" * 9 + "1," + "x" * 2**24 + "\n", "x.csv: a row is longer than 4 MiB."),
+        ("x.csv", 'a,b\n1,"x\n2,y\n', "x.csv: a quote at the beginning of a cell has no end"),
+        ("x.csv", "a,b\n1,\0\n", "x.csv: there are NUL bytes in it"),
+        ("x.jsonl", '{"a":1} {"a":2}\n', "x.jsonl: data row 1: expected a JSON object; got"),
+        (
+            "x.jsonl",
+            '{"a":1}\n{"a":1,"b":' + "[" * 65 + "]" * 65 + "}\n",
+            "x.jsonl: data row 2: more than 64 objects and lists in each other.",
+        ),
+        ("x.jsonl", "".join(f'{{"k{i}":1}}\n' for i in range(9_000)), "9,000 objects with 9,000 different keys"),
+        ("x.jsonl", '{"a":1}\n{"a":"' + "x" * 2**24, "x.jsonl: a line is longer than 4 MiB."),
+        ("x.svm", "1 1000000000:1\n", "x.svm: data row 1: a column can be 16,777,216 at most; got 1000000000."),
+        ("x.svm", "1 1:inf\n", "x.svm: data row 1, column 0: inf is not a finite number."),
         ("x.jsonl", "\n \n", "x.jsonl: the file is empty."),
         ("x.jsonl", '{"a":1}\n\n{"b":2}\n', "x.jsonl: data row 2, column 'a': missing value."),
         (
@@ -194,3 +211,43 @@ def test_chunks_must_agree():
     assert "chunk 1: expected a 2-D array, a list, or a pair (X, y); got str" in error(iter(["u", "v"]))
     assert "bring their own target" in error([(np.eye(2), [0, 1])], target=0)
     assert "objects have no columns" in error(iter([["a"]]), columns=[0])
+
+
+@pytest.mark.parametrize("cell", [b"\xff", b"1\xff5"])
+def test_a_column_with_broken_bytes_is_not_left_out(tmp_path, cell):
+    rows = [b"%d,%d" % (i, i) for i in range(500)]
+    rows[250] = b"250," + cell
+    (tmp_path / "x.csv").write_bytes(b"\n".join([b"a,b", *rows]))
+    assert "x.csv: data row 251, column 'b': " in error(tmp_path / "x.csv")
+    assert "is not UTF-8 text. Correct it, or choose other columns" in error(tmp_path / "x.csv")
+    chosen = stream(tmp_path / "x.csv", columns="a")
+    assert sum(len(chunk) for chunk in chosen) == 500
+    assert "\ufffd" in chosen.take([250])["b"].to_pylist()[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        ("a,b\n1,2\n".encode("utf-16"), "this is UTF-16 text. Save it as UTF-8."),
+        ("größe,b\n1,2\n".encode("latin1"), "the first line is not UTF-8 text."),
+        (gzip.compress(b"a,b\n1,2\n"), "this is a gzip file, whose name must end in .gz."),
+        (b"PK\x03\x04", "this is a zip file."),
+    ],
+)
+def test_what_is_no_utf8_text(tmp_path, data, what):
+    (tmp_path / "x.csv").write_bytes(data)
+    assert f"x.csv: {what}" in error(tmp_path / "x.csv")
+
+
+def test_columns_left_out_are_known(table):
+    assert stream(table).left_out == {"text": "string"}
+    assert stream(table, target="text").left_out == {}
+    assert stream(table, columns="a").left_out == {}
+
+
+def test_an_array_of_a_npz_file_has_a_gib_at_most(tmp_path, monkeypatch):
+    np.savez(tmp_path / "x.npz", X=np.eye(2), other=np.ones(9))
+    monkeypatch.setattr("modicum.readers.array_files.MOST_BYTES", 31)
+    assert "x.npz: 32 bytes, but arrays of .npz files can have 1 GiB at most." in error(tmp_path / "x.npz")
+    monkeypatch.setattr("modicum.readers.array_files.MOST_BYTES", 32)
+    assert stream(tmp_path / "x.npz").n_rows == 2

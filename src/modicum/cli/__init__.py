@@ -3,6 +3,7 @@
 import sys
 import warnings
 
+from modicum.cli.printing import say
 from modicum.exceptions import MissingExtraError, ModicumError
 
 
@@ -15,12 +16,15 @@ def main() -> None:
         from modicum.cli.app import app
 
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *where, **more: _tell(message)
+            warnings.showwarning = lambda message, *where, **more: _tell(f"warning: {message}")
             app()
     except (ModicumError, ValueError, OSError, MissingExtraError) as error:
         _tell(error)
         sys.exit(1)
+    except MemoryError as error:
+        _tell(f"there is not enough memory. {error}")
+        sys.exit(1)
 
 
 def _tell(message: object) -> None:
-    print(f"modicum: {' '.join(str(message).split())}", file=sys.stderr)
+    say(f"modicum: {' '.join(str(message).split())}")

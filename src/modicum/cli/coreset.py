@@ -8,7 +8,8 @@ from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
 from modicum.cli.fit import write_report
 from modicum.cli.output import check_folder, check_place, free_name, writer
-from modicum.cli.progress import say
+from modicum.cli.picks import by_column
+from modicum.cli.printing import say
 from modicum.cli.run import learn
 from modicum.coreset.kmeans_coreset import KMeansCoreset
 from modicum.coreset.mixture_coreset import MixtureCoreset
@@ -41,7 +42,6 @@ def coreset(
     any estimator that takes weights. An option that names kmeans or mixture is for that alone.
     """
     learner: Any = MODELS.make(model, params)
-    o.parse_shape(image)  # a typing error should not cost a run
     check_place(output)
     for path in (save, report, checkpoint):
         check_folder(path)
@@ -50,6 +50,7 @@ def coreset(
         source,
         checkpoint=checkpoint,
         every=every,
+        image=image,
         columns=columns,
         weight=weight,
         chunk_size=chunk_size,
@@ -57,7 +58,7 @@ def coreset(
     learner = run.learner
     points, weights = learner.as_sample()
     with writer(output, csv=csv, table=table) as write:
-        named = run.by_column(points)
+        named = by_column(points, run.stream)
         write({**named, free_name("weight", named): weights})
     say(
         f"{len(points):,} points stand for {learner.n_seen_:,} rows, made in {run.seconds:.1f} s"

@@ -8,7 +8,8 @@ import numpy as np
 import typer
 
 from modicum.budget import format_bytes
-from modicum.cli.progress import Progress, say
+from modicum.cli.printing import say
+from modicum.cli.progress import Progress
 from modicum.cluster.exemplars import ExemplarClustering
 from modicum.datasets import mixture
 from modicum.streams import Stream, stream

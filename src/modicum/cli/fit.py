@@ -12,7 +12,8 @@ import modicum
 from modicum.base import Learner
 from modicum.cli import options as o
 from modicum.cli.output import check_folder
-from modicum.cli.progress import say
+from modicum.cli.picks import picked_rows
+from modicum.cli.printing import say
 from modicum.cli.run import Run, learn
 from modicum.cli.values import command_name
 
@@ -51,7 +52,6 @@ def fit_command(cls: type[Learner]) -> Any:
         **params: Any,
     ) -> None:
         learner = o.make_learner(cls, params)
-        o.parse_shape(image)  # a typing error should not cost a run
         for path in (output, report, checkpoint):
             check_folder(path)
         run = learn(
@@ -59,6 +59,8 @@ def fit_command(cls: type[Learner]) -> Any:
             source,
             checkpoint=checkpoint,
             every=every,
+            image=image,
+            text=text,
             columns=columns,
             target=target,
             weight=weight,
@@ -68,7 +70,8 @@ def fit_command(cls: type[Learner]) -> Any:
         )
         run.learner.save(output)
         say(f"{run.learner.n_seen_:,} rows learned in {run.seconds:.1f} s; state in {output}")
-        write_report(run, report, image, text, None)
+        picks = picked_rows(run.learner, run.stream) if report is not None and text is not None else None
+        write_report(run, report, image, text, picks)
 
     fit.__doc__ = (inspect.getdoc(cls) or "").partition("\n")[0]
     return o.with_options(fit, o.constructor_options(cls))

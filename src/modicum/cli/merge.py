@@ -6,7 +6,7 @@ import typer
 
 from modicum.base import load
 from modicum.cli import options as o
-from modicum.cli.progress import say
+from modicum.cli.printing import say
 
 
 def command(

@@ -9,7 +9,7 @@ from modicum.base import from_content
 from modicum.cli import options as o
 from modicum.cli.output import check_folder
 from modicum.cli.predict import StatePath
-from modicum.cli.progress import say
+from modicum.cli.printing import say
 
 
 def command(

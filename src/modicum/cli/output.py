@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from modicum._optional import require
+from modicum.cli.printing import Terminal, printable
 from modicum.exceptions import DataError
 
 Columns = Mapping[str, Any]
@@ -120,10 +121,10 @@ def _rich_table(file: Any) -> Write:
         from rich.console import Console
         from rich.table import Table
 
-        table = Table(*columns)
+        table = Table(*map(printable, columns))
         for _, row in zip(range(MOST_TABLE_ROWS), _rows(columns), strict=False):
-            table.add_row(*(f"{cell:.5g}" if isinstance(cell, float) else str(cell) for cell in row))
-        Console(file=file).print(table)
+            table.add_row(*(f"{cell:.5g}" if isinstance(cell, float) else printable(str(cell)) for cell in row))
+        Console(file=file, markup=False, emoji=False).print(table)
 
     return write
 
@@ -138,7 +139,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _to_stdout(kind: str) -> Write:
-    return _TEXT[kind](sys.stdout)
+    return _TEXT[kind](Terminal(sys.stdout) if kind == "csv" and sys.stdout.isatty() else sys.stdout)
 
 
 _TEXT: dict[str, Callable[[Any], Write]] = {"csv": _csv_lines, "jsonl": _json_lines, "table": _rich_table}

@@ -8,7 +8,9 @@ from sklearn.base import is_classifier
 from modicum.base import load
 from modicum.cli import options as o
 from modicum.cli.output import writer
-from modicum.cli.progress import Progress, say
+from modicum.cli.printing import say
+from modicum.cli.progress import Progress
+from modicum.cli.sources import reading
 from modicum.exceptions import DataError
 from modicum.streams import stream
 
@@ -34,7 +36,7 @@ def command(
     learner = load(state)
     _check_array(output, learner)
     rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)
-    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress:
+    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, reading(rows, learner):
         for chunk in rows:
             write({"row": chunk.row_ids, **learner.table(chunk.X)})
             progress.show(learner, rows.position)

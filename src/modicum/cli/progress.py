@@ -11,11 +11,6 @@ from modicum.budget import format_bytes
 from modicum.streams import Stream
 
 
-def say(message: str) -> None:
-    """A line for people."""
-    print(message, file=sys.stderr)
-
-
 class Progress:
     """A bar and some facts: for rows of a stream by `show`, for steps of other kinds by `tell`."""
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from sklearn.base import is_classifier
 
 from modicum.base import Learner
-from modicum.cli.progress import Progress, say
+from modicum.cli.picks import check_report
+from modicum.cli.printing import say
+from modicum.cli.progress import Progress
+from modicum.cli.sources import reading
 from modicum.exceptions import DataError
 from modicum.state import Checkpoint, parse_seconds
 from modicum.streams import Stream, stream
@@ -29,18 +31,25 @@ class Run:
     stream: Stream
     seconds: float
 
-    def by_column(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Rows such as were learned from, by the source's names of columns."""
-        names = self.stream.columns or [f"x{i}" for i in range(rows.shape[1])]
-        return {name: rows[:, i] for i, name in enumerate(names)}
-
 
 class _Stopped(Exception):
     """Ctrl-C was noted, and a chunk is done: the learner is whole and can be saved."""
 
 
-def learn(learner: Learner, source: str, *, checkpoint: Path | None, every: str, **options: Any) -> Run:
-    """Learn all of a source; with a checkpoint, go on where an earlier start of the same run was stopped."""
+def learn(
+    learner: Learner,
+    source: str,
+    *,
+    checkpoint: Path | None,
+    every: str,
+    image: str | None = None,
+    text: str | None = None,
+    **options: Any,
+) -> Run:
+    """Learn all of a source; with a checkpoint, go on where an earlier start of the same run was stopped.
+
+    `image` and `text` are for the report, and checked before the run.
+    """
     learner._check_params()
     place = None
     start, finished = 0, False
@@ -55,6 +64,7 @@ def learn(learner: Learner, source: str, *, checkpoint: Path | None, every: str,
     seed = getattr(learner, "random_state", None)
     rows = stream(source, start=start, random_state=0 if seed is None else seed, **options)
     check_target(learner, rows, options.get("target"))
+    check_report(learner, rows, image, text)
     began = time.perf_counter()
     if not finished:
         _learn(learner, rows, place)
@@ -80,7 +90,8 @@ def _learn(learner: Learner, rows: Stream, place: Checkpoint | None) -> None:
                 raise _Stopped
 
         try:
-            learner.learn(rows, on_chunk)
+            with reading(rows, learner):
+                learner.learn(rows, on_chunk)
         except _Stopped:
             if place is not None:
                 place.write(learner, rows.position)

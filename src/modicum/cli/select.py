@@ -9,8 +9,9 @@ from modicum.cli import options as o
 from modicum.cli.fit import write_report
 from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
 from modicum.cli.output import check_folder, check_place, free_name, writer
-from modicum.cli.progress import say
-from modicum.cli.run import Run, learn
+from modicum.cli.picks import picked_rows
+from modicum.cli.printing import say
+from modicum.cli.run import learn
 
 Objective = Annotated[str, typer.Option(help=f"What makes a choice good: {', '.join(AIMS)}.")]
 
@@ -41,7 +42,6 @@ def select(
     An option that names objectives is for these alone.
     """
     learner = make_learner(objective, params, target)
-    o.parse_shape(image)  # a typing error should not cost a run
     check_place(output)
     for path in (save, report, checkpoint):
         check_folder(path)
@@ -50,6 +50,8 @@ def select(
         source,
         checkpoint=checkpoint,
         every=every,
+        image=image,
+        text=text,
         columns=columns,
         target=target,
         weight=weight,
@@ -57,7 +59,7 @@ def select(
         passes=passes,
         shuffle_buffer=shuffle_buffer,
     )
-    learner, picks = run.learner, picked_rows(run)
+    learner, picks = run.learner, picked_rows(run.learner, run.stream)
     facts, order = facts_of(learner)
     with writer(output, csv=csv, table=table) as write:
         named = {free_name(name, picks): column for name, column in facts.items()}
@@ -85,23 +87,6 @@ def _success(learner: Any, objective: str) -> str:
     if hasattr(learner, "loss_"):
         return f"a row is on average {learner.loss_:.4g} from its exemplar"
     return f"{objective} is {-learner.value_ if objective == 'error' else learner.value_:.4g}"
-
-
-def picked_rows(run: Run) -> dict[str, Any]:
-    """All original columns of the picks, read again from the source; from a pipe, what was learned from."""
-    rows, positions = chosen(run.learner)
-    if run.stream.rereadable and (positions >= 0).all():
-        rows = run.stream.take(positions)
-        if hasattr(rows, "column_names"):
-            return {name: rows[name] for name in rows.column_names}
-    return run.by_column(rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows).reshape(len(rows), -1))
-
-
-def chosen(learner: Any) -> tuple[Any, np.ndarray]:
-    """The chosen rows and their positions."""
-    if hasattr(learner, "exemplars_"):
-        return learner.exemplars_, learner.exemplar_indices_
-    return learner.prototypes_, learner.indices_
 
 
 def _reorder(column: Any, order: np.ndarray) -> Any:

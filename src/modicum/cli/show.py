@@ -12,6 +12,7 @@ from modicum import state
 from modicum.base import Learner, from_content
 from modicum.budget import format_bytes
 from modicum.cli.predict import StatePath
+from modicum.cli.printing import printable
 
 NEW_LINE = "\n"
 MOST_NAMES = 12  # of classes or components to print
@@ -30,7 +31,7 @@ def command(
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        first, *others = str(value).splitlines()
+        first, *others = printable(str(value)).splitlines()
         print(f"{name:>{width}}  {first}", *(f"{'':{width}}  {line}" for line in others), sep=NEW_LINE)
 
 

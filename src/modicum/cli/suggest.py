@@ -7,8 +7,10 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.output import writer
-from modicum.cli.progress import Progress, say
+from modicum.cli.printing import say
+from modicum.cli.progress import Progress
 from modicum.cli.run import check_target
+from modicum.cli.sources import reading
 from modicum.streams import stream
 from modicum.svm.stream_svc import StreamSVC
 from modicum.svm.suggest import GRID, suggest_C
@@ -49,7 +51,7 @@ def suggest(
     check_target(model, rows, target)
     given = model.get_params(deep=False)
     costs = np.atleast_1d(given.pop("C")).tolist()
-    with Progress(rows) as progress:
+    with Progress(rows) as progress, reading(rows, model):
         found = suggest_C(rows, costs, on_chunk=lambda model: progress.show(model, rows.position), **given)
     with writer(None, csv=csv, table=table) as write:
         write({"C": list(found.accuracy), "accuracy": list(found.accuracy.values())})

@@ -12,7 +12,9 @@ from modicum.budget import format_bytes
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
 from modicum.cli.output import check_folder, check_place, writer
-from modicum.cli.progress import Progress, say
+from modicum.cli.printing import say
+from modicum.cli.progress import Progress
+from modicum.cli.sources import reading
 from modicum.cli.values import parameter
 from modicum.coreset import Tradeoff, Tram
 from modicum.coreset import tradeoff as try_all
@@ -72,7 +74,7 @@ def tradeoff(
         shuffle_buffer=shuffle_buffer,
         random_state=tram.random_state or 0,
     )
-    with Progress() as progress:
+    with Progress() as progress, reading(rows, tram):
         tram.fit(rows, on_round=lambda tram: progress.tell(*_facts(tram.path_[-1])))
     with writer(output, csv=csv, table=table) as write:
         write({name: [getattr(made, name) for made in tram.path_] for name in Round._fields})

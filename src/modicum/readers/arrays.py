@@ -1,17 +1,14 @@
 """Arrays and sparse matrices, in memory or in .npy and .npz files."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.readers.base import Block, Reader, as_array, by_part, join, offsets_of, pick, refuse_nan
+from modicum.readers.base import Block, Reader, as_array, by_part, join, naming, offsets_of, pick, refuse_gaps
 from modicum.readers.columns import Wanted, choose, split
 from modicum.readers.objects import Objects
-
-_SPARSE_FILE = {"format", "shape", "data"}  # arrays in every file that scipy.sparse.save_npz writes
 
 
 class Arrays(Reader):
@@ -38,9 +35,12 @@ class Arrays(Reader):
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         for i, (part, first) in enumerate(zip(self._parts, self._offsets, strict=False)):
             for row in range(max(start - first, 0), part.shape[0], size):
-                block = split(as_array(part[row : row + size]), self._choice, self.name)
-                if self._files:
-                    self._refuse_nan(block, self._files[i], row)
+                if self._files is None:
+                    yield split(as_array(part[row : row + size]), self._choice, self.name)
+                    continue
+                with naming(self._files[i]):
+                    block = split(as_array(part[row : row + size]), self._choice, self._files[i])
+                self._refuse_gaps(block, self._files[i], row)
                 yield block
 
     def take(self, rows: np.ndarray) -> Any:
@@ -48,49 +48,12 @@ class Arrays(Reader):
         found = [as_array(pick(self._parts[i], here)) for i, here in parts]
         return join(found) if found else as_array(self._parts[0][:0])
 
-    def _refuse_nan(self, block: Block, file: str, row: int) -> None:
+    def _refuse_gaps(self, block: Block, file: str, row: int) -> None:
         X, y, weight = block
-        columns = [(y, self._choice.target), (weight, self._choice.weight)]
-        if isinstance(X, np.ndarray):
-            refuse_nan(X, file, row, self._choice.features)
-        for values, column in columns:
+        refuse_gaps(X, file, row, self._choice.features)
+        for values, column in ((y, self._choice.target), (weight, self._choice.weight)):
             if values is not None:
-                refuse_nan(values[:, None], file, row, [column])
-
-
-class NpyFile:
-    """A .npy file of which only the rows asked for are read."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        rows = self._map()
-        self.shape, self.dtype = rows.shape, rows.dtype
-
-    def __getitem__(self, index: Any) -> np.ndarray:
-        # A map of its own for each block: pages of a lasting one would add up in the process's memory.
-        return np.array(self._map()[index])
-
-    def _map(self) -> np.ndarray:
-        try:
-            return np.load(self._path, mmap_mode="r")
-        except (ValueError, EOFError) as error:  # pickled objects, a cut or foreign file
-            raise DataError(f"{self._path}: can't be read as a .npy file of numbers: {error}") from None
-
-
-def npz_rows(path: Path, array: str | None = None) -> Any:
-    """One array or sparse matrix of a .npz file, loaded whole: the one named, or the only one with rows."""
-    with np.load(path) as file:
-        if array in file.files:
-            return file[array]
-        if array is None and set(file.files) >= _SPARSE_FILE:
-            from scipy.sparse import load_npz
-
-            return load_npz(path).tocsr()
-        tables = [] if array else [rows for rows in map(file.get, file.files) if rows.ndim == 2]
-        if len(tables) == 1:
-            return tables[0]
-        wrong = f"no array {array!r}" if array else f"{len(tables)} of its arrays are 2-D"
-        raise DataError(f"{path}: {wrong}. Name one as {path}:NAME; it has: {', '.join(file.files)}.")
+                refuse_gaps(values[:, None], file, row, [column])
 
 
 def array_reader(source: Any, wanted: Wanted) -> Reader:

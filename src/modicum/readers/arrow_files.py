@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from modicum.readers.base import by_part, offsets_of, pick, pick_from
+from modicum.readers.base import by_part, naming, offsets_of, pick, pick_from
 from modicum.readers.bytes_in import ByteSource
-from modicum.readers.tables import TableFile, arrow_errors
+from modicum.readers.tables import TableFile
 
 BUFFER = 1 << 20  # bytes of a Parquet column read at a time: a row group of any size must not be held whole
 
@@ -23,30 +23,35 @@ class Parquet(TableFile):
 
     def __init__(self, path: Path):
         super().__init__(str(path))
-        with arrow_errors(self.name), self._open() as file:
+        with naming(self.name), self._open() as file:
             self.schema = file.schema_arrow
             groups = range(file.num_row_groups)
-            self._offsets = offsets_of(file.metadata.row_group(i).num_rows for i in groups)
+            lengths = [file.metadata.row_group(i).num_rows for i in groups]
+            if min(lengths, default=0) < 0:
+                raise ValueError(f"a row group of {min(lengths):,} rows.")
+        self._offsets = offsets_of(lengths)
         self.n_rows = self._offsets[-1]
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         group = bisect_right(self._offsets, start) - 1
         groups = range(group, len(self._offsets) - 1)
-        with arrow_errors(self.name), self._open() as file:
+        with naming(self.name), self._open() as file:
             batches = file.iter_batches(size, row_groups=groups, columns=fields.names)
-            yield from drop_rows(batches, start - self._offsets[group])
+            yield from drop_rows(checked(batches), start - self._offsets[group])
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         found = []
-        with arrow_errors(self.name), self._open() as file:
+        with naming(self.name), self._open() as file:
             for group, here in by_part(rows, self._offsets):
-                found += pick_from(file.iter_batches(row_groups=[group]), here)[0]
+                found += pick_from(checked(file.iter_batches(row_groups=[group])), here)[0]
         return found, self._offsets[-1]
 
     def _open(self) -> Any:
         from pyarrow.parquet import ParquetFile
 
-        return ParquetFile(self.name, pre_buffer=False, memory_map=False, buffer_size=BUFFER)
+        return ParquetFile(
+            self.name, pre_buffer=False, memory_map=False, buffer_size=BUFFER, page_checksum_verification=True
+        )
 
 
 class ArrowFile(TableFile):
@@ -56,25 +61,27 @@ class ArrowFile(TableFile):
 
     def __init__(self, path: Path):
         super().__init__(str(path))
-        with arrow_errors(self.name), self._open() as reader:
+        with naming(self.name), self._open() as reader:
             self.schema = reader.schema
         self.n_rows = self._offsets[-1]
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         batch = bisect_right(self._offsets, start) - 1
-        with arrow_errors(self.name), self._open(fields.names) as reader:
+        with naming(self.name), self._open(fields.names) as reader:
             batches = (reader.get_batch(i) for i in range(batch, len(self._offsets) - 1))
-            yield from drop_rows(batches, start - self._offsets[batch])
+            yield from drop_rows(checked(batches), start - self._offsets[batch])
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
-        with arrow_errors(self.name), self._open() as reader:
-            found = [pick(reader.get_batch(i), here) for i, here in by_part(rows, self._offsets)]
+        with naming(self.name), self._open() as reader:
+            parts = list(by_part(rows, self._offsets))
+            batches = checked(reader.get_batch(i) for i, _ in parts)
+            found = [pick(batch, here) for batch, (_, here) in zip(batches, parts, strict=True)]
         return found, self._offsets[-1]
 
     @cached_property
     def _offsets(self) -> list[int]:
         # The index has no row counts; reading one column of each batch is the cheapest way to them.
-        with arrow_errors(self.name), self._open(self.schema.names[:1]) as reader:
+        with naming(self.name), self._open(self.schema.names[:1]) as reader:
             return offsets_of(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
 
     @contextmanager
@@ -94,7 +101,7 @@ class ArrowStream(TableFile):
         super().__init__(source.name)
         self.rereadable = self.background = source.rereadable
         self._source = source
-        with arrow_errors(self.name):
+        with naming(self.name):
             import pyarrow as pa
 
             self.schema = pa.ipc.read_schema(pa.py_buffer(source.head))
@@ -108,14 +115,23 @@ class ArrowStream(TableFile):
     def _batches(self, columns: Iterable[str] = ()) -> Iterator[Any]:
         import pyarrow as pa
 
-        with arrow_errors(self.name), self._source.open() as file:
-            yield from pa.ipc.open_stream(file, options=_only(self, columns))
+        with naming(self.name), self._source.open() as file:
+            yield from checked(pa.ipc.open_stream(file, options=_only(self, columns)))
+            if file.read(1):
+                raise ValueError("the Arrow stream ends before the file does.")
 
 
 def arrow_file(path: Path) -> TableFile:
     """Both kinds of Arrow file go by the same names; the first bytes tell them apart."""
     source = ByteSource(path)
     return ArrowFile(path) if source.head.startswith(b"ARROW1") else ArrowStream(source)
+
+
+def checked(batches: Iterable[Any]) -> Iterator[Any]:
+    """The same batches; offsets and lengths of a damaged file would lead pyarrow to memory that is not its own."""
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
 
 
 def drop_rows(batches: Iterable[Any], n: int) -> Iterator[Any]:

@@ -4,12 +4,15 @@ Rows are a 2-D array, a CSR matrix or a list of objects; `take` also gives Arrow
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from modicum.exceptions import DataError
+from modicum.exceptions import DataError, ModicumError
+
+MOST_COLUMNS = 1 << 24  # of a sparse source, whose few bytes may name any column
 
 Block = tuple[Any, np.ndarray | None, np.ndarray | None]  # X, y, sample_weight
 
@@ -26,6 +29,7 @@ class Reader:
     width: int | None = None  # number of features
     columns: list[str] | None = None  # names of the features
     table_columns: list[str] | None = None  # names of all columns of the source
+    left_out: dict[str, str] = {}  # columns that are no features because of their type, and that type
     row_bytes: float | None = None  # of a row of X, as far as it can be known without reading
     rereadable = True
     background = False  # reading waits for a disk, so a thread may do it ahead of time
@@ -112,7 +116,7 @@ def by_part(rows: np.ndarray, offsets: Sequence[int]) -> Iterator[tuple[int, np.
 
 def offsets_of(lengths: Iterable[int]) -> list[int]:
     """Where each part begins, and the end of the last: [3, 2] becomes [0, 3, 5]."""
-    return [0, *np.cumsum(list(lengths), dtype=np.int64).tolist()]
+    return list(accumulate(lengths, initial=0))
 
 
 def float_type(dtypes: Iterable[Any]) -> type[np.floating]:
@@ -139,6 +143,22 @@ def as_floats(X: Any, name: str) -> Any:
         raise DataError(f"{name}: columns must be numbers; {error}.") from None
 
 
+@contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Whatever goes wrong with the bytes of a file, as a DataError that names it.
+
+    Libraries meet damaged files with errors of many kinds, from KeyError to zlib.error.
+    """
+    try:
+        yield
+    except ModicumError:
+        raise
+    except MemoryError as error:
+        raise DataError(f"{file}: it asks for more memory than there is. {error}") from error
+    except Exception as error:
+        raise DataError(f"{file}: {error or f'the file is damaged ({type(error).__name__})'}") from error
+
+
 def bad_row(file: str, row: int, problem: str) -> DataError:
     """The error for a row, which we count from 0 and people from 1. A header is no data row."""
     return DataError(f"{file}: data row {row + 1:,}: {problem}")
@@ -148,11 +168,20 @@ def bad_cell(file: str, row: int, column: Any, problem: str) -> DataError:
     return DataError(f"{file}: data row {row + 1:,}, column {column!r}: {problem}")
 
 
-MISSING = "missing value. Fill in or drop such rows, or leave the column out with columns=."
+_WAY_OUT = "Fill in or drop such rows, or leave the column out with columns=."
+MISSING = f"missing value. {_WAY_OUT}"
 
 
-def refuse_nan(X: np.ndarray, file: str, row: int, columns: Sequence[Any]) -> None:
-    """Name the first NaN of a block that begins at `row` of `file`."""
-    if X.dtype.kind == "f" and np.isnan(X).any():
-        i, j = np.argwhere(np.isnan(X))[0]
-        raise bad_cell(file, row + int(i), columns[j], MISSING)
+def refuse_gaps(X: Any, file: str, row: int, columns: Sequence[Any]) -> None:
+    """Name the first NaN or infinity of a block, dense or CSR, that begins at `row` of `file`."""
+    values = X.data if hasattr(X, "tocsr") else X
+    if values.dtype.kind != "f" or (finite := np.isfinite(values)).all():
+        return
+    first = int(finite.argmin())
+    if hasattr(X, "tocsr"):
+        i, j = int(np.searchsorted(X.indptr, first, side="right")) - 1, X.indices[first]
+    else:
+        i, j = divmod(first, X.shape[1])
+    value = values.flat[first]
+    problem = MISSING if np.isnan(value) else f"{value} is not a finite number. {_WAY_OUT}"
+    raise bad_cell(file, row + i, columns[int(j)], problem)

@@ -3,7 +3,6 @@
 import gzip
 import io
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -11,9 +10,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from modicum.exceptions import DataError
+from modicum.readers.base import naming
 
-HEAD = 1 << 20  # bytes from which column types are inferred
-BLOCK = 1 << 22  # bytes of lines parsed at a time
+HEAD = 1 << 20  # bytes from which column types are inferred; the first line must end in them
+BLOCK = 1 << 22  # bytes of lines parsed at a time; a line must fit
+BOM = b"\xef\xbb\xbf"  # some programs begin UTF-8 files with it
+
+_NOT_TEXT = {  # first bytes of files that are taken for text by mistake
+    b"PK\x03\x04": "a zip file",
+    b"\x1f\x8b": "a gzip file, whose name must end in .gz",
+    b"PAR1\x15": "a Parquet file",
+    b"ARROW1\0": "an Arrow file",
+    b"\x93NUMPY": "a .npy file",
+    b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
+}
 
 
 class ByteSource:
@@ -30,13 +41,27 @@ class ByteSource:
         with self.open() as file:
             return file.read(HEAD)
 
+    @property
+    def text_head(self) -> bytes:
+        """The first lines of a text; the last one is left out if it may be cut."""
+        head = self.head
+        for first, what in _NOT_TEXT.items():
+            if head.startswith(first):
+                raise DataError(f"{self.name}: this is {what}.")
+        with naming(self.name):
+            refuse_nul(head)
+        if len(head) < HEAD:
+            return head
+        lines, end, _ = head.rpartition(b"\n" if b"\n" in head else b"\r")
+        if not end:
+            raise DataError(f"{self.name}: the first line is longer than 1 MiB.")
+        return lines + end
+
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        try:
-            with gzip.open(self.name) if self.name.lower().endswith(".gz") else open(self.name, "rb") as file:
-                yield file  # type: ignore[misc]
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{self.name}: {error}") from None
+        open_file: Any = gzip.open if self.name.lower().endswith(".gz") else open
+        with naming(self.name), open_file(self.name, "rb") as file:
+            yield file
 
 
 class Stdin(ByteSource):
@@ -73,11 +98,19 @@ def line_blocks(file: BinaryIO) -> Iterator[bytes]:
     """Whole lines, some MiB at a time."""
     rest = b""
     while data := file.read(BLOCK):
+        refuse_nul(data)
         lines, newline, rest = (rest + data).rpartition(b"\n")
         if newline:
             yield lines
+        if len(rest) > BLOCK:
+            raise ValueError("a line is longer than 4 MiB.")
     if rest:
         yield rest
+
+
+def refuse_nul(data: bytes) -> None:
+    if b"\0" in data:
+        raise ValueError("there are NUL bytes in it, so it is no UTF-8 text.")
 
 
 def nonblank(block: bytes) -> list[bytes]:

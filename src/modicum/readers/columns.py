@@ -35,7 +35,7 @@ class Wanted:
 class Choice:
     """The same as positions."""
 
-    features: list[int]
+    features: Sequence[int]  # a range where they are many
     target: int | None
     weight: int | None
 
@@ -52,14 +52,16 @@ def as_keys(columns: Any) -> list[Key] | None:
     return keys
 
 
-def choose(wanted: Wanted, source: str, width: int, names: Sequence[str] | None, usable: Iterable[int]) -> Choice:
+def choose(wanted: Wanted, source: str, width: int, names: Sequence[str] | None, usable: Sequence[int]) -> Choice:
     """Positions of the wanted columns; by default the features are all `usable` ones but target and weight."""
     at = [None if key is None else position(key, source, width, names) for key in (wanted.target, wanted.weight)]
-    if wanted.columns is None:
-        features = [j for j in usable if j not in at]
-    else:
+    features: Sequence[int]
+    if wanted.columns is not None:
         features = [position(key, source, width, names) for key in wanted.columns]
-    _refuse_twins([*features, *at], source, names or ())
+    else:
+        features = usable if at == [None, None] else [j for j in usable if j not in at]
+    if names is not None:
+        _refuse_twins([*features, *at], source, names)
     return Choice(features, *at)
 
 
@@ -67,7 +69,7 @@ def _refuse_twins(chosen: Iterable[int | None], source: str, names: Sequence[str
     """A name must lead to one column."""
     times = Counter(names)
     for j in chosen:
-        if j is not None and names and times[names[j]] > 1:
+        if j is not None and times[names[j]] > 1:
             raise DataError(f"{source}: {times[names[j]]} columns are named {names[j]!r}. Give them different names.")
 
 
@@ -96,8 +98,9 @@ def split(block: Any, choice: Choice, source: str) -> Block:
     """X, y and weight of a block of an array or CSR matrix; views where numpy allows."""
     y = None if choice.target is None else _column(block, choice.target)
     weight = None if choice.weight is None else as_weights(_column(block, choice.weight), source)
-    if choice.features != list(range(block.shape[1])):
-        block = block[:, _as_slice(choice.features)]
+    columns = _as_slice(choice.features)
+    if columns != slice(0, block.shape[1]):
+        block = block[:, columns]
     return as_floats(block, source), y, weight
 
 
@@ -112,7 +115,8 @@ def _column(block: Any, j: int) -> np.ndarray:
     return block[:, [j]].toarray().ravel() if hasattr(block, "tocsr") else block[:, j]
 
 
-def _as_slice(positions: list[int]) -> slice | list[int]:
+def _as_slice(positions: Sequence[int]) -> slice | list[int]:
     """A slice gives a view, a list of positions a copy."""
-    begin, end = positions[0], positions[-1] + 1
-    return slice(begin, end) if positions == list(range(begin, end)) else positions
+    run = range(positions[0], positions[-1] + 1) if positions else range(0)
+    same = positions == run if isinstance(positions, range) else list(positions) == list(run)
+    return slice(run.start, run.stop) if same else list(positions)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from modicum.exceptions import DataError
-from modicum.readers.arrays import Arrays, NpyFile, npz_rows
+from modicum.readers.array_files import NpyFile, npz_rows
+from modicum.readers.arrays import Arrays
 from modicum.readers.arrow_files import ArrowStream, Parquet, arrow_file
 from modicum.readers.base import Reader
-from modicum.readers.bytes_in import ByteSource, Stdin
+from modicum.readers.bytes_in import BOM, ByteSource, Stdin
 from modicum.readers.columns import Wanted
 from modicum.readers.svmlight import Svmlight
 from modicum.readers.tables import TableFile, Tables
@@ -98,6 +99,8 @@ def _paths(name: str) -> list[Path]:
 def _existing(name: str) -> Path:
     if not os.path.exists(name):
         raise DataError(f"{name}: no such file.")
+    if not os.path.isfile(name):
+        raise DataError(f"{name}: not a file but a pipe or a device. Read it from standard input, named -.")
     return Path(name)
 
 
@@ -113,4 +116,4 @@ def _stdin_table() -> TableFile:
     source = Stdin()
     if source.head.startswith(b"\xff\xff\xff\xff"):  # an Arrow stream
         return ArrowStream(source)
-    return JsonLines(source) if source.head.lstrip().startswith(b"{") else Csv(source)
+    return JsonLines(source) if source.head.removeprefix(BOM).lstrip().startswith(b"{") else Csv(source)

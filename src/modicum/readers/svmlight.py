@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.readers.base import MISSING, Block, Reader, bad_cell, bad_row, join, pick_from
+from modicum.readers.base import MOST_COLUMNS, Block, Reader, bad_row, join, pick_from, refuse_gaps
 from modicum.readers.bytes_in import ByteSource, line_blocks, nonblank
 from modicum.readers.columns import Choice, Key, Wanted, split
 
@@ -31,12 +31,13 @@ class Svmlight(Reader):
         self.n_rows = sum(scan.n_rows for scan in scans)
         self._zero_based = any(scan.first == 0 for scan in scans)
         self._n_columns = max(scan.last for scan in scans) + self._zero_based
-        self._features = list(range(self._n_columns)) if wanted.columns is None else _positions(wanted.columns, name)
+        asked = None if wanted.columns is None else _positions(wanted.columns, name)
+        self._features: Sequence[int] = range(self._n_columns) if asked is None else asked
         self.width = len(self._features)
         self.row_bytes = 12 * sum(scan.n_values for scan in scans) / max(self.n_rows, 1)  # a value and its column
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
-        width = max([self._n_columns, *(j + 1 for j in self._features)])
+        width = max(self._n_columns, max(self._features, default=0) + 1)
         choice = Choice(self._features, None, None)
         for X, y in self._parsed(width):
             if start < len(y):
@@ -63,12 +64,13 @@ class Svmlight(Reader):
 
         try:
             X, y = load_svmlight_file(io.BytesIO(lines), n_features=width, zero_based=self._zero_based)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise self._error(nonblank(lines), width, file, row, error) from None
-        _refuse_nan(X, y, file, row)
+        refuse_gaps(y[:, None], file, row, ["label"])
+        refuse_gaps(X, file, row, range(width))
         return csr_matrix((X.data, X.indices, X.indptr), X.shape), y  # made anew, its column numbers are 32 bits
 
-    def _error(self, lines: list[bytes], width: int, file: str, row: int, error: ValueError) -> DataError:
+    def _error(self, lines: list[bytes], width: int, file: str, row: int, error: Exception) -> DataError:
         """Parse again line by line for the first bad one, unless it is known."""
         if len(lines) == 1:
             return bad_row(file, row, str(error))
@@ -88,6 +90,7 @@ class _Extent(NamedTuple):
 
 def _scan(source: ByteSource) -> _Extent:
     n_rows, n_values, first, last = 0, 0, 1, 0
+    source.text_head  # noqa: B018  an error if it is no text
     with source.open() as file:
         for line in chain.from_iterable(map(bytes.splitlines, line_blocks(file))):
             label, *values = line.partition(b"#")[0].split() or [b""]
@@ -104,6 +107,8 @@ def _column(value: bytes, file: str, row: int) -> int:
     column, colon, _ = value.partition(b":")
     if not (colon and column.isdigit()):
         raise bad_row(file, row, f"expected column:value; got {value.decode(errors='replace')!r}.")
+    if len(column) > 20 or int(column) > MOST_COLUMNS:
+        raise bad_row(file, row, f"a column can be {MOST_COLUMNS:,} at most; got {column[:20].decode()}.")
     return int(column)
 
 
@@ -113,12 +118,3 @@ def _positions(columns: list[Key], name: str) -> list[int]:
         if not str(key).isdigit():
             raise DataError(f"{name}: columns of an svmlight file are positions from 0 on; got {key!r}.")
     return [int(key) for key in columns]
-
-
-def _refuse_nan(X: Any, y: np.ndarray, file: str, row: int) -> None:
-    if np.isnan(y).any():
-        raise bad_cell(file, row + int(np.isnan(y).argmax()), "label", MISSING)
-    if np.isnan(X.data).any():
-        value = int(np.isnan(X.data).argmax())
-        i = int(np.searchsorted(X.indptr, value, side="right")) - 1
-        raise bad_cell(file, row + i, int(X.indices[value]), MISSING)

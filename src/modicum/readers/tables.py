@@ -5,14 +5,13 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from modicum._optional import require
 from modicum.exceptions import DataError
-from modicum.readers.base import MISSING, Block, Reader, bad_cell, float_type, offsets_of, refuse_nan
+from modicum.readers.base import MISSING, Block, Reader, bad_cell, float_type, naming, offsets_of, refuse_gaps
 from modicum.readers.columns import Wanted, choose
 
 
@@ -33,8 +32,11 @@ class TableFile:
         """The field with the type to read it with."""
         return field
 
-    def stray_text(self, columns: Iterable[str]) -> tuple[int, str, str] | None:
-        """Row, column and text of a cell that makes one of the columns text, though most of its cells are numbers."""
+    def stray_text(self, columns: Iterable[str]) -> tuple[int, str, str | bytes] | None:
+        """Row, column and text of a cell that makes one of the columns text, though most of its cells are numbers.
+
+        Bytes, if the cell is no text at all.
+        """
         return None
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
@@ -70,9 +72,12 @@ class Tables(Reader):
         self._offsets = offsets_of(file.n_rows or 0 for file in files)
         self.n_rows = None if any(file.n_rows is None for file in files) else self._offsets[-1]
         self._check_columns(asked=wanted.columns is not None)
+        if wanted.columns is None:
+            used = {*self.columns, self._target, self._weight}
+            self.left_out = {field.name: str(field.type) for field in first.schema if field.name not in used}
 
-        used = dict.fromkeys([*choice.features, choice.target, choice.weight])  # no column is read twice
-        fields = [first.schema.field(j) for j in used if j is not None]
+        chosen = dict.fromkeys([*choice.features, choice.target, choice.weight])  # no column is read twice
+        fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
         schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
         self._dtype = float_type(_numpy_type(s.field(column).type) for s in schemas for column in self.columns)
@@ -83,15 +88,19 @@ class Tables(Reader):
             row = max(start - first, 0)
             if file.n_rows is not None and row >= file.n_rows:
                 continue
-            for batch in file.batches(self._schema, row, size):
-                for begin in range(0, batch.num_rows, size):  # a data frame may be one huge batch
-                    yield self._arrays(batch.slice(begin, size), file.name, row + begin)
-                row += batch.num_rows
+            with naming(file.name):
+                for batch in file.batches(self._schema, row, size):
+                    for begin in range(0, batch.num_rows, size):  # a data frame may be one huge batch
+                        yield self._arrays(batch.slice(begin, size), file.name, row + begin)
+                    row += batch.num_rows
+            if file.n_rows not in (None, row):
+                raise DataError(f"{file.name}: it should have {file.n_rows:,} rows, but {row:,} came.")
 
     def take(self, rows: np.ndarray) -> Any:
         pieces: list[Any] = []
         for file in self._files:
-            found, n_rows = file.gather(rows)
+            with naming(file.name):
+                found, n_rows = file.gather(rows)
             pieces += found
             rows = rows[rows >= n_rows] - n_rows
             if not len(rows):
@@ -145,7 +154,8 @@ def _check_numbers(file: TableFile, columns: list[str | None]) -> None:
 def _refuse_stray_text(file: TableFile, columns: list[str]) -> None:
     if cell := file.stray_text(columns):
         row, column, text = cell
-        problem = f"{text!r} is not a number, but most cells are. Correct it, or choose other columns with columns=."
+        what = "UTF-8 text" if isinstance(text, bytes) else "a number, but most cells are"
+        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=."
         raise bad_cell(file.name, row, column, problem)
 
 
@@ -170,7 +180,7 @@ def _values(batch: Any, name: str, file: str, row: int) -> np.ndarray:
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     values = column.to_numpy(zero_copy_only=False)
-    refuse_nan(values[:, None], file, row, [name])
+    refuse_gaps(values[:, None], file, row, [name])
     return values
 
 
@@ -179,14 +189,3 @@ def stack(batches: list[Any]) -> Any:
     import pyarrow as pa
 
     return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")
-
-
-@contextmanager
-def arrow_errors(name: str) -> Iterator[None]:
-    """Errors of pyarrow as DataErrors that name the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name}: {error}") from None

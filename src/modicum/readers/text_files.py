@@ -7,16 +7,18 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.readers.base import bad_cell, bad_row, join, pick_from
-from modicum.readers.bytes_in import BLOCK, HEAD, ByteSource, line_blocks, nonblank
+from modicum.readers.base import bad_cell, bad_row, join, naming, pick_from
+from modicum.readers.bytes_in import BLOCK, BOM, ByteSource, line_blocks, nonblank
 from modicum.readers.tables import TableFile, is_numeric, stack
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+JSON_DEPTH = 64  # of objects and lists in each other; pyarrow would go as deep as the stack, and beyond
+JSON_CELLS = 1 << 26  # of a table inferred from the first MiB: half a GiB
 _ARROW_CSV_ERROR = re.compile(r"(?:In CSV column #(\d+): )?.*?Row #(\d+): (.*)", re.DOTALL)
 
 
@@ -37,12 +39,6 @@ class TextFile(TableFile):
             return field.with_type(pa.string()) if looks_like_text else field
         return field.with_type(pa.float64()) if pa.types.is_integer(field.type) else field
 
-    @property
-    def _head(self) -> bytes:
-        """The first lines; the last one is left out if it may be cut."""
-        head = self._source.head
-        return head.rpartition(b"\n")[0] + b"\n" if len(head) == HEAD and b"\n" in head else head
-
 
 class Csv(TextFile):
     """Separated values. A first line of nothing but numbers is a row; the columns are then named 0, 1, ..."""
@@ -59,11 +55,17 @@ class Csv(TextFile):
 
     @cached_property
     def _first_line(self) -> list[str]:
-        text = io.StringIO(self._head.decode("utf-8-sig", "replace"))
-        for line in csv.reader(text, delimiter=self._delimiter):
-            if line:
-                return line
-        raise DataError(f"{self.name}: the file is empty.")
+        text = io.StringIO(self._source.text_head.decode("utf-8-sig", "surrogateescape"), newline="")
+        try:
+            line = next(filter(None, csv.reader(text, delimiter=self._delimiter)), None)
+            "".join(line or ()).encode()
+        except csv.Error as error:
+            raise DataError(f"{self.name}: the first line can't be read as CSV: {error}.") from None
+        except UnicodeEncodeError:
+            raise DataError(f"{self.name}: the first line is not UTF-8 text. Save the file as UTF-8.") from None
+        if line is None:
+            raise DataError(f"{self.name}: the file is empty.")
+        return line
 
     @cached_property
     def _has_header(self) -> bool:
@@ -80,6 +82,9 @@ class Csv(TextFile):
         sample = self._sample()
         for name in columns:
             cells = sample.column(name)
+            if pa.types.is_binary(cells.type):  # pyarrow's type for bytes that are no UTF-8
+                row = next(i for i, cell in enumerate(cells) if not _is_text(cell.as_py()))
+                return row, name, cells[row].as_py()
             if pa.types.is_string(cells.type):
                 filled = pc.not_equal(cells, "").to_numpy()
                 wrong = filled & ~pc.match_substring_regex(cells, _NUMBER).to_numpy()
@@ -92,11 +97,11 @@ class Csv(TextFile):
         return self._batches(include_columns=fields.names, column_types=types, strings_can_be_null=True)
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
-        """All cells as text: a cell that was not chosen must not stop anyone by its type."""
+        """All cells as bytes: a cell that was not chosen must not stop anyone by its type."""
         import pyarrow as pa
 
-        as_text = dict.fromkeys(self._names, pa.string())
-        return pick_from(self._batches(column_types=as_text, strings_can_be_null=True, null_values=[""]), rows)
+        as_bytes = dict.fromkeys(self._names, pa.binary())
+        return pick_from(self._batches(column_types=as_bytes, strings_can_be_null=True, null_values=[""]), rows)
 
     def assemble(self, pieces: list[Any]) -> Any:
         table = stack(pieces) if pieces else self.schema.empty_table()
@@ -109,16 +114,24 @@ class Csv(TextFile):
         """The first rows with inferred types. Rows of a wrong length wait for the reading proper to report them."""
         from pyarrow.csv import read_csv
 
-        head = self._head
+        head = self._source.text_head
+        wrong_length = (lambda row: "skip") if _is_text(head) else None  # pyarrow can't show such a row to a function
         with self._errors():
-            return read_csv(io.BytesIO(head), **self._options(len(head) + 1, lambda row: "skip"))
+            sample = read_csv(io.BytesIO(head), **self._options(len(head) + 1, wrong_length))
+        if not sample.num_rows:
+            raise DataError(f"{self.name}: no row below the header has its {len(self._names):,} columns.")
+        return sample
 
     def _batches(self, **convert: Any) -> Iterator[Any]:
         from pyarrow.csv import ConvertOptions, open_csv
 
         options = {**self._options(BLOCK), "convert_options": ConvertOptions(**convert)}
-        with self._errors(), self._source.open() as file, open_csv(file, **options) as reader:
-            yield from reader
+        with self._errors(), self._source.open() as file:
+            quotes = _Quotes(file, self._delimiter)
+            with open_csv(quotes, **options) as reader:
+                yield from reader
+            if quotes.open:
+                raise DataError(f"{self.name}: a quote at the beginning of a cell has no end, so rows are lost in it.")
 
     def _options(self, block_size: int, wrong_length: Any = None) -> dict[str, Any]:
         from pyarrow.csv import ParseOptions, ReadOptions
@@ -135,16 +148,48 @@ class Csv(TextFile):
         import pyarrow as pa
 
         try:
-            yield
-        except pa.ArrowException as error:
-            if not (found := _ARROW_CSV_ERROR.match(str(error))):
-                raise DataError(f"{self.name}: {error}") from None
+            with naming(self.name):
+                yield
+        except DataError as error:
+            if not isinstance(error.__cause__, pa.ArrowException):
+                raise
+            if "straddling" in str(error):
+                raise DataError(f"{self.name}: a row is longer than 4 MiB. Is there a quote that never ends?") from None
+            if not (found := _ARROW_CSV_ERROR.match(str(error.__cause__))):
+                raise
             column, number, problem = found.groups()
             row = int(number) - 1 - self._has_header
             if column is None:
                 raise bad_row(self.name, row, problem) from None
             problem += ". Correct it, or choose other columns with columns=."
             raise bad_cell(self.name, row, self._names[int(column)], problem) from None
+
+
+class _Quotes:
+    """A file that is read, and whether it ended inside of quotes, about which pyarrow is silent.
+
+    Quotes within a cell that has none around it are text, so an odd number alone is no error.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO, delimiter: str):
+        self._file, self._before = file, {delimiter.encode(), b"\n", b"\r", b""}
+        self._last = b""
+        self._odd = self._opening = False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        if n := data.count(b'"'):
+            place = data.rfind(b'"')
+            self._odd ^= n % 2 == 1
+            self._opening = (data[place - 1 : place] if place else self._last) in self._before
+        self._last = data[-1:] or self._last
+        return data
+
+    @property
+    def open(self) -> bool:
+        return self._odd and self._opening
 
 
 class JsonLines(TextFile):
@@ -154,8 +199,8 @@ class JsonLines(TextFile):
 
     @cached_property
     def schema(self) -> Any:
-        head = self._head
-        if not head.strip():
+        head = self._source.text_head
+        if not head.removeprefix(BOM).strip():
             raise DataError(f"{self.name}: the file is empty.")
         return self._parse(head, 0).schema
 
@@ -185,16 +230,52 @@ class JsonLines(TextFile):
         import pyarrow as pa
         from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-        if not lines.strip():
+        lines = lines.removeprefix(BOM) if row == 0 else lines
+        records = nonblank(lines)
+        if not records:
             return pa.table({})
+        for i, line in enumerate(records, row):
+            self._check_line(line, i)
+        if fields is None:
+            self._check_room(records)
         others = "infer" if fields is None else "ignore"
         parse = ParseOptions(explicit_schema=fields, unexpected_field_behavior=others)
         try:
-            return read_json(io.BytesIO(lines), ReadOptions(block_size=len(lines) + 1), parse)
-        except pa.ArrowException as error:
-            raise self._error(nonblank(lines), row, fields, error) from None
+            with naming(self.name):
+                table = read_json(io.BytesIO(lines), ReadOptions(block_size=len(lines) + 1), parse)
+        except DataError as error:
+            raise self._error(records, row, fields, error) from None
+        if table.num_rows != len(records):  # two objects in a line, say
+            raise self._error(records, row, fields, f"{self.name}: expected one JSON object per line.")
+        return table
 
-    def _error(self, lines: list[bytes], row: int, fields: Any, error: Exception) -> DataError:
+    def _check_line(self, line: bytes, row: int) -> None:
+        """A line of its own, which no other can go on with, is not nested too deep for pyarrow."""
+        line = line.strip()
+        if not (line[0] == ord("{") and line[-1] == ord("}") and _is_text(line)):
+            raise self._bad_line(line, row)
+        if line.count(b"[") + line.count(b"{") > JSON_DEPTH and _depth(line) > JSON_DEPTH:
+            raise bad_row(self.name, row, f"more than {JSON_DEPTH} objects and lists in each other.")
+
+    def _check_room(self, lines: list[bytes]) -> None:
+        """Every object gets a cell for every key that any of them has."""
+        paths: dict[Any, int] = {}
+        objects = 0
+        for line in lines:
+            with suppress(ValueError):  # pyarrow will say so too
+                objects += _count_objects(json.loads(line), 0, paths)
+        if objects * len(paths) > JSON_CELLS:
+            raise DataError(
+                f"{self.name}: {objects:,} objects with {len(paths):,} different keys in the first MiB make a table of "
+                f"more than {JSON_CELLS:,} cells. Write entries of sparse rows as svmlight."
+            )
+
+    def _bad_line(self, line: bytes, row: int) -> DataError:
+        if not _is_text(line):
+            return bad_row(self.name, row, f"expected UTF-8 text; got {line[:60]!r}.")
+        return bad_row(self.name, row, f"expected a JSON object; got {line[:60].decode(errors='replace')!r}.")
+
+    def _error(self, lines: list[bytes], row: int, fields: Any, error: object) -> DataError:
         """The line pyarrow stumbled over, looked for again because pyarrow names columns but no rows or values."""
         kinds = {field.name: _kind(field.type) for field in fields or ()}
         for i, line in enumerate(lines, row):
@@ -203,13 +284,13 @@ class JsonLines(TextFile):
             except ValueError:
                 record = None
             if not isinstance(record, dict):
-                return bad_row(self.name, i, f"expected a JSON object; got {line[:60].decode(errors='replace')!r}.")
+                return self._bad_line(line, i)
             for name, value in record.items():
                 kind = _KINDS.get(type(value), "")  # none for null, which fits everywhere
                 expected = kinds.setdefault(name, kind) if fields is None else kinds.get(name)
                 if kind and expected and kind != expected:
                     return bad_cell(self.name, i, name, f"{value!r} is {kind}; expected {expected}.")
-        return DataError(f"{self.name}: data rows {row + 1:,} to {row + len(lines):,}: {error}")
+        return DataError(f"{error} In data rows {row + 1:,} to {row + len(lines):,}.")
 
 
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
@@ -223,11 +304,46 @@ def _kind(arrow_type: Any) -> str:
     return _KINDS[float] if is_numeric(arrow_type) else _KINDS[str]
 
 
+def _is_text(data: bytes | None) -> bool:
+    try:
+        (data or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
+
+
+def _depth(line: bytes) -> int:
+    """How deep the brackets of a JSON text go; those in strings don't count."""
+    marks = np.frombuffer(_STRING.sub(b"", line), np.uint8)
+    steps = np.isin(marks, [*b"[{"]).astype(np.int64) - np.isin(marks, [*b"]}"])
+    return int(np.cumsum(steps).max(initial=0))
+
+
+def _count_objects(value: Any, path: int, paths: dict[Any, int]) -> int:
+    """The objects in a JSON value; `paths` gets a number for each way through keys and lists that leads to a value."""
+    if isinstance(value, list):
+        inner = [_count_objects(item, path, paths) for item in value]
+        return sum(inner)
+    if not isinstance(value, dict):
+        return 0
+    steps = [(item, paths.setdefault((path, key), len(paths) + 1)) for key, item in value.items()]
+    return 1 + sum(_count_objects(item, step, paths) for item, step in steps)
+
+
 def _typed(cells: Any, inferred: Any) -> Any:
-    """Text cells as the inferred type, else as decimal numbers, else as they are."""
+    """Cells of bytes as the inferred type, else as decimal numbers, else as text."""
     import pyarrow as pa
 
+    try:
+        text = cells.cast(pa.string())
+    except pa.ArrowException:  # shown, if not as they were
+        return pa.array([None if cell is None else cell.decode(errors="replace") for cell in cells.to_pylist()])
+    if pa.types.is_binary(inferred):  # because of a cell elsewhere
+        return text
     for kind in (inferred, pa.float64()):
         with suppress(pa.ArrowException):
-            return cells.cast(kind)
-    return cells
+            return text.cast(kind)
+    return text

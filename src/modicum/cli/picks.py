@@ -1,0 +1,83 @@
+"""Rows of the source that a learner keeps, with all their columns."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from modicum.base import Learner
+from modicum.cli.options import parse_shape
+from modicum.exceptions import DataError
+from modicum.streams import Stream
+
+KEPT = {  # what learners call the rows they keep, and the positions of these rows
+    "exemplars_": "exemplar_indices_",
+    "prototypes_": "indices_",
+    "active_": "active_indices_",
+    "rows_": "indices_",
+}
+WIDE = 10_000  # columns of sparse rows, above which only their entries are written
+
+
+def check_report(learner: Any, rows: Stream, image: str | None, text: str | None) -> None:
+    """Before a long run: can the report show these pictures or texts?"""
+    shape = parse_shape(image)
+    if shape is not None and rows.width is not None and math.prod(shape) != rows.width:
+        raise DataError(f"--image {image} takes {math.prod(shape):,} columns; {rows.name} has {rows.width:,}.")
+    if text is None:
+        return
+    if not keeps_rows(learner):
+        raise DataError(f"--text {text}: {type(learner).__name__} keeps no rows whose texts could be shown.")
+    if not rows.rereadable:
+        raise DataError(f"--text {text}: {rows.name} can be read only once. Write it to a file first.")
+    if text not in (rows.table_columns or ()):
+        there = ", ".join(rows.table_columns or ()) or "no names of columns"
+        raise DataError(f"--text {text}: no such column in {rows.name}. There are: {there}.")
+
+
+def keeps_rows(learner: Any) -> bool:
+    return any(hasattr(type(learner), name) for name in (*KEPT, "selector_"))
+
+
+def kept_rows(learner: Any) -> tuple[Any, np.ndarray]:
+    """The rows that a learner keeps to show, and their positions; those it was given have -1."""
+    keeper = learner.selector_ if hasattr(type(learner), "selector_") else learner
+    rows, positions = next(pair for pair in KEPT.items() if hasattr(type(keeper), pair[0]))
+    return getattr(keeper, rows), getattr(keeper, positions)
+
+
+def picked_rows(learner: Learner, stream: Stream) -> dict[str, Any]:
+    """All original columns of the rows kept, read again from the source; from a pipe, what was learned from."""
+    rows, positions = kept_rows(learner)
+    learned = by_column(rows, stream)
+    if not stream.rereadable or stream.table_columns is None:
+        return learned
+    taken = stream.take(np.maximum(positions, 0))
+    picks = {name: taken[name] for name in taken.column_names}
+    return picks if (positions >= 0).all() else _with_given(picks, learned, positions < 0)
+
+
+def _with_given(picks: dict[str, Any], learned: dict[str, Any], given: np.ndarray) -> dict[str, Any]:
+    """The picks with rows that are not of the source, of which only the columns learned from are known."""
+    unknown = [None] * len(given)
+    return {
+        name: [own[i] if given[i] else cell for i, cell in enumerate(column.to_pylist())]
+        for name, column in picks.items()
+        for own in [np.asarray(learned.get(name, unknown)).tolist()]
+    }
+
+
+def by_column(rows: Any, stream: Stream) -> dict[str, Any]:
+    """Rows such as were learned from, by the source's names of columns."""
+    if hasattr(rows, "toarray"):
+        if rows.shape[1] > WIDE:
+            return {"entries": [_entries(rows[i]) for i in range(rows.shape[0])]}
+        rows = rows.toarray()
+    rows = np.asarray(rows).reshape(len(rows), -1)
+    names = stream.columns or [f"x{i}" for i in range(rows.shape[1])]
+    return {name: rows[:, i] for i, name in enumerate(names)}
+
+
+def _entries(row: Any) -> str:
+    """A sparse row as svmlight files have it, columns counted from 0."""
+    return " ".join(f"{j}:{value:g}" for j, value in zip(row.indices, row.data, strict=True))
