@@ -6,6 +6,7 @@ array. Each must be refused with a `StateError`, or do no harm.
 
 import copy
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -120,6 +121,11 @@ def harm_of_state(forged: bytes, X: np.ndarray, y: np.ndarray | None, **function
         return None
     except Exception as error:
         return f"loading ends in {error!r}, not in a StateError"
+    with warnings.catch_warnings(action="ignore"):
+        return _harm_in_use(model, forged, X, y, **functions)
+
+
+def _harm_in_use(model: Learner, forged: bytes, X: np.ndarray, y: np.ndarray | None, **functions: Any) -> str | None:
     for name, use in (
         ("asking", lambda: outputs(model, X)),
         ("learning", lambda: model.partial_fit(X, y)),

@@ -3,6 +3,7 @@
 Each is learned or refused. Refused means unchanged: the same bytes, or nothing at all if it was the first chunk.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -28,6 +29,11 @@ def odd_chunks(X: np.ndarray, y: np.ndarray | None) -> Iterator[tuple[str, Chunk
 
 def harm_of_chunk(model: Learner, chunk: Chunk, good: Chunk) -> str | None:
     """What goes wrong with a chunk, other than that it is refused; None if nothing does."""
+    with warnings.catch_warnings(action="ignore"):
+        return _harm_of_chunk(model, chunk, good)
+
+
+def _harm_of_chunk(model: Learner, chunk: Chunk, good: Chunk) -> str | None:
     before, was_fitted = model.to_bytes(), model._is_fitted()
     try:
         model.partial_fit(**chunk)
