@@ -37,7 +37,7 @@ class Violation(ValueError):
         self.path: list[str] = []
 
     def __str__(self) -> str:
-        return f"{'.'.join(reversed(self.path))} must be {self.expected}"
+        return f"{'.'.join(reversed(self.path)) or 'it'} must be {self.expected}"
 
 
 class Scope:

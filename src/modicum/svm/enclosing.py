@@ -54,7 +54,7 @@ def enclose(gram: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, float]:
 
     >>> points = np.array([[0.0, 0.0], [3.0, 4.0], [-3.0, 4.0]])
     >>> weights, radius = enclose(points @ points.T, np.array([2.0, 0.0, 0.0]))
-    >>> (weights @ points).round(6).tolist(), round(radius, 6)
+    >>> ((weights @ points).round(6) + 0.0).tolist(), round(radius, 6)
     ([0.0, 1.75], 3.75)
     """
     weights = np.empty(len(radii))
