@@ -21,7 +21,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 derived: $(VENV)/.dev
-	$(BIN)/modicum papers > docs/papers.md
+	$(BIN)/modicum papers > docs/papers.tmp && mv docs/papers.tmp docs/papers.md
 	$(BIN)/python tests/golden/make.py
 
 bench: $(VENV)/.bench

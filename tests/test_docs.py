@@ -203,7 +203,7 @@ def test_every_parameter_is_explained(page, learners):
 
 
 def test_papers_page_is_what_the_command_prints():
-    assert text_of("docs/papers.md") == papers.as_markdown(), "run: modicum papers > docs/papers.md"
+    assert text_of("docs/papers.md") == papers.as_markdown(), "run: make derived"
 
 
 def anchors(path):
