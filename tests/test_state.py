@@ -135,6 +135,131 @@ def test_well_formed_nonsense_is_refused(change):
         Learner.from_bytes(rewritten(model.to_bytes(), change)).refine()
 
 
+X = np.random.default_rng(0).normal(size=(100, 3))
+
+
+def test_dtypes_and_shapes_are_covered_by_the_digest():
+    blob = modicum.OnlineKMeans(2).fit(X).to_bytes()
+    for old, new in ((b'"F64"', b'"I64"'), (b"[2,3]", b"[3,2]")):
+        assert old in blob
+        with pytest.raises(StateError, match="digest"):
+            Learner.from_bytes(blob.replace(old, new, 1))
+
+
+def blocks():
+    return modicum.BlockGreedy(12, block_size=4, random_state=0).fit(X)
+
+
+def thin(learner):
+    return learner.fit(sparse.csr_matrix(X))
+
+
+def regression(learner):
+    return learner.fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("model", "part", "value"),
+    [
+        (blocks(), "_F.near", 2**40),
+        (blocks(), "_F.sizes", 10**9),
+        (blocks(), "_F.members", -1),
+        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_slot", 10**6),
+        (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_F.chosen.values.indices", 2**30),
+        (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indices", 2**30),
+        (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indptr", 2**30),
+        (regression(modicum.KRLS(10)), "_ids", None),
+        (regression(modicum.KRLS(10)), "_prior._inverse", np.nan),
+        (modicum.StreamSVC(1.0, ellipsoid=None, random_state=0).fit(X, X[:, 0] > 0), "_labels.order", 7),
+        (modicum.OnlineKMeans(3).fit(X), "cluster_sizes_", -1.0),
+    ],
+)
+def test_what_compiled_loops_trust_is_checked(model, part, value):
+    """Such a state is not saved, and one that was forged is not loaded."""
+    forged = forged_state(model, part.replace(".", "/"), value)
+    with pytest.raises(StateError, match=f"{part.split('.')[0]}|damaged"):
+        Learner.from_bytes(forged)
+    *way, name = part.split(".")
+    owner = model
+    for step in way:
+        owner = getattr(owner, step)
+    if value is None:
+        setattr(owner, name, getattr(owner, name)[:-1])
+    else:
+        getattr(owner, name)[...] = value
+    with pytest.raises(StateError, match="can't be saved"):
+        model.to_bytes()
+
+
+def forged_state(model, part, value):
+    """A state with an array filled with a value, or without its last row."""
+    text, arrays = state.unsealed(model.to_bytes())
+    path = next(path for path in arrays if path.endswith(part))
+    if value is None:
+        arrays[path] = np.ascontiguousarray(arrays[path][:-1])
+    else:
+        arrays[path] = np.full_like(arrays[path], value)
+    return state.sealed(text, arrays)
+
+
+def items(content):
+    return content["content"]["state"]["items"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: items(c)["_prior"]["fields"].update(n=10**6),
+        lambda c: items(c).update(predict=2),
+        lambda c: items(c)["_prior"]["fields"].update(append=2),
+        lambda c: items(c).update(_kernel={"$": "part", "class": "Kernel", "fields": {}}),
+        lambda c: items(c)["_rng"]["state"].update(has_uint32=10**12),
+        lambda c: items(c)["_rng"]["state"]["state"].update(state=-1),
+        lambda c: items(c).update(intercept_=float("nan")),
+        lambda c: items(c).update(_block_size=-5),
+        lambda c: c["content"]["params"]["items"].update(ridge=-1.0),
+        lambda c: c.update(format="x"),
+        lambda c: c.update(content=[]),
+    ],
+)
+def test_forged_values_are_refused(change):
+    model = modicum.KRLS(10, random_state=0).fit(X, X[:, 0])
+    with pytest.raises(StateError):
+        Learner.from_bytes(rewritten(model.to_bytes(), change))
+
+
+def test_generators_with_a_place_beyond_their_buffer_are_refused():
+    for bits, change in (
+        (np.random.MT19937, lambda c: items(c)["_rng"]["state"]["state"].update(pos=10**6)),
+        (np.random.Philox, lambda c: items(c)["_rng"]["state"].update(buffer_pos=1000)),
+    ):
+        model = modicum.Reservoir(5, random_state=np.random.Generator(bits(0))).fit(X)
+        with pytest.raises(StateError, match="random generator"):
+            Learner.from_bytes(rewritten(model.to_bytes(), change))
+
+
+def test_nested_headers_are_refused(blob):
+    depth = 100_000
+    text = '{"format": 1, "content": ' + "[" * depth + "]" * depth + "}"
+    with pytest.raises(StateError):
+        Learner.from_bytes(state.sealed(text, {}))
+    header = b'{"__metadata__":{"modicum":"' + b"0" * 32 + b" " + b'"},"x":' + b"[" * depth + b"]" * depth + b"}"
+    nested = struct.pack("<Q", len(header)) + header
+    nested = nested[: state._DIGEST.start] + state._digest(nested) + nested[state._DIGEST.stop :]
+    with pytest.raises(StateError):
+        Learner.from_bytes(nested)
+
+
+def test_a_good_file_is_not_replaced_by_an_invalid_state(tmp_path):
+    model = modicum.OnlineKMeans(2).fit(X)
+    model.save(tmp_path / "model.mcm")
+    before = (tmp_path / "model.mcm").read_bytes()
+    model.cluster_centers_[:] = np.nan
+    with pytest.raises(StateError, match="cluster_centers_ must be finite"):
+        model.save(tmp_path / "model.mcm")
+    assert (tmp_path / "model.mcm").read_bytes() == before
+
+
 def test_words_of_an_array_come_back():
     model = modicum.Reservoir(3, random_state=0).partial_fit(np.array(["a", "bbb", "cc", "d"]))
     assert Learner.from_bytes(model.to_bytes()).rows_ == model.rows_
@@ -203,6 +328,23 @@ class TestCheckpoint:
     def test_a_plain_state_is_not_a_checkpoint(self, tmp_path):
         modicum.Reservoir(5).partial_fit(np.zeros((9, 2))).save(tmp_path / "c.mcm")
         with pytest.raises(StateError, match="not a checkpoint"):
+            state.Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            3,
+            "x",
+            {"position": 3},
+            *({"position": position, "finished": False, "run": {}} for position in (-1, "x", float("nan"), 2.5, None)),
+            {"position": 3, "finished": "no", "run": {}},
+            {"position": 3, "finished": False, "run": 4},
+        ],
+    )
+    def test_a_forged_place_is_refused(self, tmp_path, place):
+        model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
+        (tmp_path / "c.mcm").write_bytes(state.to_bytes(model._content() | {"checkpoint": place}))
+        with pytest.raises(StateError, match=r"c\.mcm is damaged: its checkpoint is invalid"):
             state.Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
 
     def test_it_is_a_state_file_too(self, tmp_path):

@@ -70,7 +70,7 @@ def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def guarded(self: "Learner", *args: Any, **kwargs: Any) -> Any:
-        with self._guard():
+        with self.__dict__.get("_lock") or self._guard():  # the short way: single rows take 3 microseconds in all
             return method(self, *args, **kwargs)
 
     return guarded
@@ -101,10 +101,11 @@ class Learner(BaseEstimator):
         "_column_names": [ABSENT, NULL, Each(TEXT)],
     }
     _registry: ClassVar[dict[str, type["Learner"]]] = {}
-    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn")  # attributes that are not state
+    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn", "_is_reset")  # attributes that are not state
     _rng: np.random.Generator
     _dtype: str
     _source: weakref.ref[Any] | None
+    _is_reset: bool  # whether parameters have been set since rows were learned
     _torn: str  # the error that a chunk failed with while it was being learned
     _derived: dict[str, Any]  # what is computed from the state when asked for
     _kind: str
@@ -133,10 +134,7 @@ class Learner(BaseEstimator):
 
     def _guard(self) -> RLock:
         """The lock that is held while the state is read or changed; it is made when first asked for."""
-        try:
-            return self.__dict__["_lock"]
-        except KeyError:
-            return self.__dict__.setdefault("_lock", threading.RLock())
+        return self.__dict__.setdefault("_lock", threading.RLock())
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -152,6 +150,7 @@ class Learner(BaseEstimator):
         """
         if self._is_fitted():
             self._check_whole()
+            self._check_reset()
             self._take_chunk(X, y, sample_weight, row_ids)
             return self
         self._check_params()
@@ -266,8 +265,9 @@ class Learner(BaseEstimator):
             self.__dict__.update(other._copy_of_state())
             self._restored()
             return
-        self._check_whole()
-        other._check_whole()
+        for side in (self, other):
+            side._check_whole()
+            side._check_reset()
         if self.n_features_in_ != other.n_features_in_:
             raise StateError(
                 f"{type(self).__name__}.merge: the number of columns differs "
@@ -332,6 +332,7 @@ class Learner(BaseEstimator):
         if self._is_fitted():
             self._derived = {}
             self._check_params()  # of others, the first chunk does
+            self._is_reset = True
         return self
 
     def _derive(self, make: Callable[[], Any]) -> Any:
@@ -438,6 +439,18 @@ class Learner(BaseEstimator):
                 f"{type(self).__name__}: a chunk failed while it was being learned ({self._torn}), and the state is "
                 "half changed. Load the last saved state, or call fit to begin anew."
             )
+
+    def _check_reset(self) -> None:
+        """A ValueError if parameters have been set since that do not fit what was learned with others."""
+        if "_is_reset" in vars(self):
+            try:
+                self._check_state()
+            except Violation as violation:
+                raise ValueError(
+                    f"{type(self).__name__}: parameters were set that do not fit what was learned before "
+                    f"({violation}). Call fit, which begins anew."
+                ) from None
+            del self._is_reset
 
     def _uses_blas(self) -> bool:
         """Whether learning does. It is held to one thread then, which takes longer than a single row may need."""

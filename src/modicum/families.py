@@ -9,6 +9,7 @@ one matrix product.
 import copy
 import inspect
 import math
+from abc import abstractmethod
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -51,46 +52,46 @@ class Family(Part):
     n_features: int
 
     @staticmethod
+    @abstractmethod
     def n_statistics_of(n_features: int) -> int:
         """Numbers that tell a group of rows of so many columns, besides their count."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def n_prior_of(n_features: int) -> int:
         """Numbers that tell the prior."""
-        raise NotImplementedError
 
     @property
     def n_statistics(self) -> int:
         return self.n_statistics_of(self.n_features)
 
+    @abstractmethod
     def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:
         """This family for the columns of X, with what was left open in the prior set by the scale of X."""
-        raise NotImplementedError
 
+    @abstractmethod
     def statistics(self, X: np.ndarray) -> np.ndarray:
         """Statistics of each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_evidence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """log p(rows of the group), parameters integrated out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def expected(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(slopes, offsets): the posterior expects a log-likelihood of statistics @ slopes.T + offsets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_predictive(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """log p(row | rows of the group) for all rows and groups; a count of 0 is the prior's own prediction."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_plug_in(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """As `log_predictive`, with parameters at their posterior means as if they were known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def centers(self, averages: np.ndarray) -> np.ndarray:
         """Mean rows of items with the given mean statistics."""
-        raise NotImplementedError
 
     def fitted(self, counts: np.ndarray, sums: np.ndarray) -> Self:
         """This family, with what was left open in its prior set to what makes these groups most likely."""
@@ -101,25 +102,25 @@ class Family(Part):
         slopes, offsets = self.expected(counts, sums)
         return np.einsum("kp,kp->k", slopes, sums) + counts * offsets - self.log_evidence(counts, sums)
 
+    @abstractmethod
     def means(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Posterior means of what rows are on average."""
-        raise NotImplementedError
 
+    @abstractmethod
     def covariances(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Inverses of the precisions that posteriors expect."""
-        raise NotImplementedError
 
+    @abstractmethod
     def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Items, by counts and mean statistics, along principal directions of the rows of their groups.
 
         Items of a group follow each other, from its start on. There is a column for each direction, 0 at the mean of
         the group. Gaussians have two: in the units that columns come in, and in those of the expected variances.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Sums of statistics that `other` took, as this family would have taken them."""
-        raise NotImplementedError
 
     def check(self, X: np.ndarray, owner: str) -> None:
         """Raise a `DataError` for rows that the family can't have."""
@@ -209,13 +210,13 @@ class Gaussian(Family):
         family._settle()
         return family
 
+    @abstractmethod
     def _expected_precisions(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Diagonals of the precisions that posteriors expect."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _settle(self) -> None:
         """Complete the prior of a bound family."""
-        raise NotImplementedError
 
     @property
     def _scatter(self) -> np.ndarray:

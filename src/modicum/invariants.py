@@ -223,12 +223,12 @@ class Is:
             raise Violation(f"a {' or '.join(kind.__name__ for kind in self.kinds)}; got {_kind_of(value)}")
         known = {name: scope.sizes[name] for name in SHARED if name in scope.sizes}
         known |= {inner: size for inner, outer in self.ties.items() if (size := scope.find(outer)) is not None}
-        found = check_invariants(value, known) if hasattr(value, "_fields") else {}
+        found = Scope(value, check_invariants(value, known) if hasattr(value, "_fields") else {})
         for inner, outer in self.ties.items():
-            if inner in found:
+            if found[inner] is not None:
                 scope.match(found[inner], outer)
         for inner, bound in self.at_most.items():
-            Whole(0, bound).check(found.get(inner, 0), scope)
+            Whole(0, bound).check(found[inner], scope)
         for name, rule in self.also.items():
             with _within(name):
                 check_rule(rule, getattr(value, name), scope)

@@ -5,6 +5,7 @@ it are called slots.
 """
 
 import sys
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,17 +90,17 @@ class Rows(Part):
     def __len__(self) -> int:
         return n_rows(self.values)
 
+    @abstractmethod
     def put(self, slots: np.ndarray, X: Any) -> None:
         """Rows of X take the given slots; those from the present length on, in order, are new."""
-        raise NotImplementedError
 
     def keep(self, slots: np.ndarray) -> None:
         """Drop all other slots; the kept ones are numbered anew."""
         self.values = take(self.values, slots)
 
     @property
-    def nbytes(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def nbytes(self) -> int: ...
 
 
 class DenseRows(Rows):

@@ -11,6 +11,7 @@ import json
 import os
 import threading
 import time
+from abc import ABC
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -42,8 +43,8 @@ class Missing:
         self.name = name
 
 
-class Part:
-    """A piece of learner state. Every subclass is known by its name to `load`."""
+class Part(ABC):  # noqa: B024
+    """A piece of learner state. Every subclass is known by its name to `load`, which makes no abstract ones."""
 
     _known: ClassVar[dict[str, type["Part"]]] = {}
     _invariants: ClassVar[Mapping[str, Any]] = {}

@@ -1,5 +1,6 @@
 """What chunks must be like before anything is learned from them: values, weights, columns."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,16 @@ LARGEST_VALUE = 1e50  # fourth powers, times weights and summed over any stream,
 WEIGHTS = (1e-60, 1e60)  # ratios of weights, and squares of those, are numbers
 
 
-def largest_value(X: Any) -> float:
-    """Values up to this may be squared and summed over columns, in the dtype of the rows."""
-    squares = float(np.finfo(X.dtype).max) / (8 * max(1, X.shape[1]))
+@lru_cache(maxsize=64)
+def largest_value(dtype: np.dtype, width: int) -> float:
+    """Values up to this may be squared and summed over so many columns, in the dtype of the rows."""
+    squares = float(np.finfo(dtype).max) / (8 * max(1, width))
     return min(LARGEST_VALUE, float(np.sqrt(squares)))
 
 
 def check_values(name: str, X: Any) -> None:
     """A `DataError` about the first value that is not finite, or too large to be squared."""
-    values, largest = X.data if is_sparse(X) else X, largest_value(X)
+    values, largest = X.data if is_sparse(X) else X, largest_value(X.dtype, X.shape[1])
     flat = values.ravel()
     with np.errstate(over="ignore", invalid="ignore"):
         if flat.dot(flat) <= largest**2:  # one pass, and enough nearly always
@@ -58,9 +60,7 @@ def check_sparse(name: str, X: Any) -> None:
 def refuse_disguised(name: str, what: str, values: Any) -> None:
     """A `DataError` for arrays that numpy would silently take for plain numbers: masked ones, dates and times."""
     if np.ma.is_masked(values):
-        raise DataError(
-            f"{name}: {what} are partly masked, and a mask would be ignored. Fill them in (`.filled(...)`)."
-        )
+        raise DataError(f"{name}: {what} are masked in part, and numpy would ignore the mask. Fill them in first.")
     dtypes = values.dtypes if hasattr(values, "dtypes") else [getattr(values, "dtype", None)]
     for column, dtype in enumerate(np.atleast_1d(np.asarray(dtypes, dtype=object))):
         if getattr(dtype, "kind", "?") in "mM" or str(dtype).startswith(("Date", "Duration", "Time")):

@@ -4,13 +4,13 @@
 >>> modicum.check_learner(modicum.Reservoir(5, random_state=0))
 
 Each check is a function of a learner that raises AssertionError with a sentence. `CHECKS` lists them by family:
-input, stream, budget, resume, merge, weights, seed, hostile, prose.
+input, stream, budget, resume, merge, weights, seed, threads, hostile, prose.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
 from modicum.base import Learner
-from modicum.checks import budget, data, hostile, merge, prose, resume, seed, streams, weights
+from modicum.checks import budget, data, hostile, merge, prose, resume, seed, streams, threads, weights
 
 CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
     "input": data.CHECKS,
@@ -20,6 +20,7 @@ CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
     "merge": merge.CHECKS,
     "weights": weights.CHECKS,
     "seed": seed.CHECKS,
+    "threads": threads.CHECKS,
     "hostile": hostile.CHECKS,
     "prose": prose.CHECKS,
 }

@@ -6,6 +6,7 @@ non-negative function; it need not be symmetric or a metric. The first argument 
 second the row it would represent.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -41,12 +42,12 @@ class Dissimilarity(Part):
         """What the comparisons need of the rows; by default the rows."""
         return rows
 
+    @abstractmethod
     def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
         """Write dissimilarities of candidates (len(out) of them) to the prepared rows into `out`.
 
         Rounding may leave them a little below zero: a pass to clip them would cost a third of the product.
         """
-        raise NotImplementedError
 
     def rounding(self, prepared: Any) -> float:
         """The relative precision of the computation."""
@@ -89,11 +90,11 @@ class _Product(Dissimilarity):
 
     _movable = True
 
-    def _left(self, X: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _left(self, X: Any) -> Any: ...
 
-    def _right(self, X: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _right(self, X: Any) -> Any: ...
 
 
 class SquaredEuclidean(_Product):

@@ -6,6 +6,7 @@ heuristic) is filled in by `fitted`, and new parameters make a new kernel (`with
 """
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -33,9 +34,9 @@ class Kernel(Part):
     def __deepcopy__(self, memo: dict[int, Any]) -> "Kernel":
         return self  # it never changes, and a user's function is not ours to copy
 
+    @abstractmethod
     def __call__(self, A: Any, B: Any) -> np.ndarray:
         """The matrix k(A, B) in float64, rows of A by rows of B."""
-        raise NotImplementedError
 
     def diagonal(self, A: Any) -> np.ndarray:
         """k(a, a) for each row."""

@@ -1,5 +1,6 @@
 """Kernels of a distance between rows, measured in widths: one for all columns, or one each (rasmussen2006, ch. 4)."""
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -36,8 +37,8 @@ class Stationary(Kernel):
     def fitted(self, rows: Any) -> Kernel:
         return self if self.width is not None else type(self)(self._suitable_width(rows))
 
-    def _suitable_width(self, rows: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _suitable_width(self, rows: Any) -> Any: ...
 
     def _given_width(self) -> Any:
         if self.width is None:
@@ -88,12 +89,12 @@ class Radial(Stationary):
 
         return K, gradient
 
+    @abstractmethod
     def _shape(self, squares: np.ndarray) -> None:
         """Turn s^2 into k(s)."""
-        raise NotImplementedError
 
     def _slope(self, squares: np.ndarray) -> None:
-        """Turn s^2 into -k'(s) / s."""
+        """Turn s^2 into -k'(s) / s; for kernels that do not write `_slopes`."""
         raise NotImplementedError
 
     def _slopes(self, A: Any, B: Any, K: np.ndarray) -> np.ndarray:

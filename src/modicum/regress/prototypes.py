@@ -178,7 +178,7 @@ class PrototypeRegressor(Regressor):
         return self._given_selector()._takes_objects(X)
 
     def _may_fail_midway(self) -> bool:
-        return self._given_selector()._may_fail_midway()
+        return self._selector._may_fail_midway()
 
     def _restored(self) -> None:
         if self._is_fitted():  # functions that a file can't hold are among the parameters

@@ -15,6 +15,7 @@ A block keeps K_BW and nothing else: a change of the set makes no work for it, a
 is scored anew in O(|W| |A|).
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -75,17 +76,17 @@ class SubsetObjective(Validated):
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "SubsetBlock":
         return SubsetBlock(self, candidates, y, shared)
 
+    @abstractmethod
     def summary(self) -> Any:
         """What scoring needs of the chosen rows and the sample, for all candidates until something changes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gains(self, summary: Any, met: Meeting) -> np.ndarray:
         """What each candidate would add."""
-        raise NotImplementedError
 
+    @abstractmethod
     def swap_gains(self, summary: Any, met: Meeting) -> np.ndarray:
         """What each candidate would add in the place of each chosen row, (B, K)."""
-        raise NotImplementedError
 
     def meet(self, K: np.ndarray, to_rows: np.ndarray, own: np.ndarray, targets: np.ndarray | None) -> Meeting:
         """Candidates with these kernel values against chosen rows, validation rows and themselves."""

@@ -7,6 +7,7 @@ O(|W| |A|^2).
 """
 
 import copy
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -97,25 +98,25 @@ class Validated(Part):
         return len(self.chosen)
 
     @property
-    def value(self) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def value(self) -> float: ...
 
     def share(self, candidates: Any) -> np.ndarray:
         """What several sets that look at the same candidates need but once: kernel values to the validation rows."""
         return self.kernel(candidates, self.rows.values)  # (B, W)
 
+    @abstractmethod
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ValidatedBlock":
         """`shared`: what `share` gave for these candidates, if several sets look at them."""
-        raise NotImplementedError
 
     @property
     def _F(self) -> np.ndarray:
         """Features of the validation rows (W, K); a view."""
         return self.features.values[:, : self.n_chosen]
 
+    @abstractmethod
     def _features(self, X: Any) -> np.ndarray:
         """The features of rows of X, given the chosen rows."""
-        raise NotImplementedError
 
     def _choose(self, slot: int, row: Any, target: np.ndarray | None) -> None:
         """Note that a row has taken `slot`, an old one or the one after the last."""
