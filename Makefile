@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint derived bench clean
 
 demo: $(VENV)/.cli
 	$(BIN)/modicum demo
@@ -19,6 +19,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+derived: $(VENV)/.dev
+	$(BIN)/modicum papers > docs/papers.tmp && mv docs/papers.tmp docs/papers.md
+	$(BIN)/python tests/golden/make.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py

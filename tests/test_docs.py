@@ -203,7 +203,13 @@ def test_every_parameter_is_explained(page, learners):
 
 
 def test_papers_page_is_what_the_command_prints():
-    assert text_of("docs/papers.md") == papers.as_markdown(), "run: modicum papers > docs/papers.md"
+    assert text_of("docs/papers.md") == papers.as_markdown(), "run: make derived"
+
+
+def test_a_paper_that_is_not_listed_is_named(monkeypatch):
+    monkeypatch.delitem(papers.PAPERS, "macqueen1967")
+    with pytest.raises(ValueError, match=r"cluster/online_kmeans\.py: macqueen1967 is not in PAPERS"):
+        papers.as_markdown()
 
 
 def anchors(path):

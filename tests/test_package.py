@@ -1,7 +1,9 @@
 """The package as a whole: public names, quick import, budgets, parameters, random states."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,13 @@ def test_public_names_are_sorted_and_there():
         assert getattr(modicum, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         _ = modicum.nonsense
+
+
+def test_type_checkers_know_the_same_names():
+    """The imports that only type checkers read against the table that is used."""
+    block = next(node for node in ast.parse(Path(modicum.__file__).read_text()).body if isinstance(node, ast.If))
+    known = {name.asname: line.module for line in block.body for name in line.names}
+    assert known == {name: f"modicum.{home}" for name, home in modicum._HOMES.items()}
 
 
 def test_import_is_light():

@@ -81,7 +81,10 @@ def index() -> dict[str, dict[str, list[str]]]:
 def as_markdown() -> str:
     """The index as a Markdown page."""
     lines = ["# Papers", "", "Which paper is carried by which file. Made by `modicum papers`.", ""]
-    for key, files in sorted(index().items()):
+    found = index()
+    for key in sorted(found.keys() - PAPERS.keys()):
+        raise ValueError(f"{', '.join(found[key])}: {key} is not in PAPERS, in papers.py.")
+    for key, files in sorted(found.items()):
         lines += [f"**{key}**: {PAPERS[key]}", ""]
         for name, classes in files.items():
             lines.append(f"- `src/modicum/{name}`" + (f": {', '.join(f'`{c}`' for c in classes)}" if classes else ""))

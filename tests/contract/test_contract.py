@@ -5,7 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import modicum
-from learners import LEARNERS
+from learners import EXPECTED_FAILURES, LEARNERS, seeded
 from modicum.checks import check_learner, checks_for
 
 CASES = [
@@ -25,64 +25,16 @@ def test_contract(learner, check):
     check(learner)
 
 
-NO_LABELS = "labels_ of a plain list can't be found again: rows are not kept, and lists can't be weakly referenced"
-TWO_PROTOTYPES = "a row given twice may become two prototypes, a row of weight 2 only one"
-NO_WEIGHTS = {
-    f"check_{name}": "it takes no weights: rows seen twice make a Gaussian process surer"
-    for name in (
-        "sample_weights_pandas_series",
-        "sample_weights_not_an_array",
-        "sample_weights_list",
-        "all_zero_sample_weights_error",
-        "sample_weights_shape",
-        "sample_weights_not_overwritten",
-        "sample_weight_equivalence_on_dense_data",
-        "sample_weight_equivalence_on_sparse_data",
-    )
-}
-FIRST_ROWS = "the first rows set the width and the scale of weights, and the check shuffles them"
-EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-SEEDS = "seeds are drawn from the rows, and the check shuffles them"
-SELECTORS = ("BlockGreedy", "OnlineGreedy", "SieveStreaming", "SieveStreamingPlusPlus", "StreamGreedy", "ThreeSieves")
-EXPECTED_FAILURES = {
-    **{name: dict.fromkeys(EQUIVALENCE, TWO_PROTOTYPES) for name in (*SELECTORS, "PrototypeRegressor")},
-    "KRLS": dict.fromkeys(EQUIVALENCE, FIRST_ROWS),
-    "StreamSVC": dict.fromkeys(EQUIVALENCE, "the order of rows matters, and the check shuffles them"),
-    "SparseGPRegressor": NO_WEIGHTS,
-    "ExemplarClustering": {"check_clustering": NO_LABELS},
-    "StreamGaussianMixture": {EQUIVALENCE[0]: SEEDS},
-    "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: SEEDS},
-    "OnlineKMeans": {
-        "check_clustering": NO_LABELS,
-        "check_sample_weight_equivalence_on_dense_data": "the order of rows matters, and the check shuffles them",
-    },
-}
+VARIANTS = [  # learners whose other parameters lead to other code: scikit-learn's checks see them too
+    modicum.MemoryBoundedMixture(),
+    modicum.SparseGPRegressor(20),
+    modicum.StreamSVC(1.0, ellipsoid=None),
+    modicum.StreamSVC(1.0, kernel="rbf"),
+]
 
 
 @parametrize_with_checks(
-    [
-        modicum.Reservoir(20, random_state=0),
-        modicum.ExemplarClustering(3, random_state=0),
-        modicum.OnlineKMeans(3),
-        modicum.KMeansCoreset(10, 3, random_state=0),
-        modicum.MemoryBoundedMixture(),
-        modicum.MixtureCoreset(10, 3, random_state=0),
-        modicum.StreamGaussianMixture(2, random_state=0),
-        modicum.StreamKMeans(3, random_state=0),
-        modicum.KRLS(20),
-        modicum.OnlineGreedy(5),
-        modicum.BlockGreedy(6, block_size=2, random_state=0),
-        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), random_state=0),
-        modicum.SieveStreaming(3),
-        modicum.SieveStreamingPlusPlus(3),
-        modicum.ThreeSieves(3, patience=10),
-        modicum.SparseGPRegressor(20, random_state=0),
-        modicum.SparseGPRegressor(10, budget=100, random_state=0),
-        modicum.StreamGreedy(5, random_state=0),
-        modicum.StreamSVC(random_state=0),
-        modicum.StreamSVC(1.0, ellipsoid=None, random_state=0),
-        modicum.StreamSVC(1.0, kernel="rbf", random_state=0),
-    ],
+    [seeded(learner) for learner in [*(learners[0] for learners in LEARNERS.values()), *VARIANTS]],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
 )
 def test_scikit_learn(estimator, check):
