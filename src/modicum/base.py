@@ -185,8 +185,6 @@ class Learner(BaseEstimator):
         if n_rows(X):
             self._check_chunk(X, y)
             self._learn_or_undo(X, y, weight, ids)
-            self._derived = {}
-            self.n_seen_ += n_rows(X)
         if self._is_fitted():
             self._position += len(given)
 
@@ -200,6 +198,8 @@ class Learner(BaseEstimator):
         try:
             with single_threaded_blas() if self._uses_blas() else nullcontext():
                 self._learn(X, y, weight, ids)
+            self._derived = {}
+            self.n_seen_ += n_rows(X)
         except BaseException as error:
             if first:
                 self._forget()

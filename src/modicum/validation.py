@@ -38,8 +38,8 @@ def check_values(name: str, X: Any) -> None:
         value = values[row, column]
     if np.isfinite(value):
         raise DataError(
-            f"{name}: row {row}, column {column} of this chunk is {value:g}; beyond {largest:.2g}, squares of "
-            f"{X.dtype} overflow. Scale the column down, or drop such rows."
+            f"{name}: row {row}, column {column} of this chunk is {value:g}; beyond {largest:.2g}, sums of powers of "
+            f"{X.dtype} numbers overflow. Scale the column down, or drop such rows."
         )
     kind = "NaN" if np.isnan(value) else "infinity"
     raise DataError(

@@ -9,7 +9,12 @@ from learners import EXPECTED_FAILURES, LEARNERS, seeded
 from modicum.checks import check_learner, checks_for
 
 CASES = [
-    pytest.param(learner, check, id=f"{type(learner).__name__}{i}-{name}")
+    pytest.param(
+        learner,
+        check,
+        id=f"{type(learner).__name__}{i}-{name}",
+        marks=[pytest.mark.slow] if i and name.startswith(("hostile", "threads")) else [],  # they take long
+    )
     for learners in LEARNERS.values()
     for i, learner in enumerate(learners)
     for name, check in checks_for(learner)

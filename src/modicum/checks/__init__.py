@@ -40,5 +40,6 @@ def check_learner(learner: Learner) -> None:
     for name, check in checks_for(learner):
         try:
             check(learner)
-        except AssertionError as error:
-            raise AssertionError(f"{type(learner).__name__} breaks {name}: {error}") from error
+        except Exception as error:
+            broken = error if isinstance(error, AssertionError) else repr(error)
+            raise AssertionError(f"{type(learner).__name__} breaks {name}: {broken}") from error
