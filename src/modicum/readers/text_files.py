@@ -234,8 +234,9 @@ class JsonLines(TextFile):
         records = nonblank(lines)
         if not records:
             return pa.table({})
-        for i, line in enumerate(records, row):
-            self._check_line(line, i)
+        if not _are_plain(records, lines):
+            for i, line in enumerate(records, row):
+                self._check_line(line, i)
         if fields is None:
             self._check_room(records)
         others = "infer" if fields is None else "ignore"
@@ -310,6 +311,13 @@ def _is_text(data: bytes | None) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _are_plain(records: list[bytes], lines: bytes) -> bool:
+    """Whether all lines are flat JSON objects by their looks: then there is no need to go through them one by one."""
+    brackets = lines.count(b"{") + lines.count(b"[")
+    are_objects = all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in records)
+    return are_objects and brackets < len(records) + JSON_DEPTH and _is_text(lines)
 
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
