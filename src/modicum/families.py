@@ -18,7 +18,7 @@ from scipy.special import digamma, gammaln
 
 from modicum._jit.families import log_one_plus_squares
 from modicum.exceptions import DataError
-from modicum.invariants import ABSENT, Array, Real, Scope, Violation, Whole
+from modicum.invariants import ABSENT, AbsentWhile, Array, Real, Scope, Violation, Whole
 from modicum.params import NULL, Constraint, OneOf, Where
 from modicum.state import Part
 
@@ -30,6 +30,9 @@ LEAST_SHARE = 1e-6  # what they are expected to have at least, however narrow th
 POWER_STEPS = 30  # towards a principal direction: enough to cut along it
 TINY = 1e-300
 LARGEST = 1e140  # value of which sums of squares are finite
+
+
+_UNBOUND = AbsentWhile(lambda its: its["n_features"] is None)  # a family as it was given knows no columns
 
 
 class _Open:
@@ -156,8 +159,8 @@ class Gaussian(Family):
         "mean_weight": [Real(above=0.0), _Open()],
         "degrees": [NULL, Real(above=0.0), _Open()],
         "_least": [ABSENT, NULL, Array("float64", "n_features", above=0.0)],
-        "_degrees": [ABSENT, Real(above=0.0)],
-        "_log_det": [ABSENT, Real()],
+        "_degrees": [_UNBOUND, Real(above=0.0)],
+        "_log_det": [_UNBOUND, Real()],
     }
 
     _degrees: float  # of the prior, once bound

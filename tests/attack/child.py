@@ -78,11 +78,11 @@ def tries(model, X, y, quick):
     """(what is tried, function that does it and tells the harm)."""
     rng = np.random.default_rng(int(quick))
     state, good = model.to_bytes(), {"X": X, "y": y}
-    for _, (what, blob) in zip(range(40 if quick else 500), damaged(state, rng), strict=False):
+    for _, (what, blob) in zip(range(40 if quick else 200), damaged(state, rng), strict=False):
         yield what, partial(harm_of_damage, blob)
-    for _, (what, blob) in zip(range(12 if quick else 150), forgeries(state, rng), strict=False):
+    for _, (what, blob) in zip(range(12 if quick else 60), forgeries(state, rng), strict=False):
         yield what, partial(harm_of_state, blob, X, y)
-    for what, chunk in list(odd_chunks(X, y))[:: 61 if quick else 5]:
+    for what, chunk in list(odd_chunks(X, y))[:: 61 if quick else 11]:
         yield f"{what} as the first chunk", lambda chunk=chunk: harm_of_chunk(fresh(model), chunk, good)
         yield f"{what} as a later chunk", lambda chunk=chunk: harm_of_chunk(Learner.from_bytes(state), chunk, good)
 
