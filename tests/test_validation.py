@@ -1,5 +1,7 @@
 """What is refused before anything is learned, and that it leaves no trace."""
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -19,6 +21,20 @@ z = X[:, 0]
 def refused(call, match):
     with pytest.raises(DataError, match=match):
         call()
+
+
+class Failing(modicum.OnlineKMeans):
+    """Fails at the end of a chunk when told to, with or without a copy of its state."""
+
+    fails = careful = False
+
+    def _learn(self, X, y, weight, row_ids):
+        super()._learn(X, y, weight, row_ids)
+        if Failing.fails:
+            raise MemoryError
+
+    def _may_fail_midway(self):
+        return Failing.careful
 
 
 def test_masks_are_not_ignored():
@@ -107,6 +123,83 @@ def test_a_refused_first_chunk_leaves_nothing():
         assert model.partial_fit(X, z > 0).n_features_in_ == 3
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [np.full(100, np.nan), np.arange(100) + 0.5, np.arange(100, dtype="u8") + 2**63, np.arange(100).astype("M8[s]")],
+)
+def test_ids_are_whole_numbers(ids):
+    refused(lambda: modicum.Reservoir(5).partial_fit(X, row_ids=ids), "row_ids")
+
+
+@pytest.mark.parametrize("factor", [1e-153, 1e-158, 1e-162, 1e-200, 5e-324])
+def test_values_whose_squares_vanish(factor):
+    tiny = np.column_stack([X[:, :2], X[:, 2] * factor])
+    for model in (modicum.StreamSVC(random_state=0), modicum.MemoryBoundedMixture(), modicum.SparseGPRegressor(5)):
+        for rows in (tiny, X * factor):
+            model.fit(rows, z > 0).partial_fit(rows, z > 0)
+            assert np.isfinite(model.predict(rows)).all()
+            assert modicum.Learner.from_bytes(model.to_bytes()).n_seen_ == 200
+
+
+class TestParameters:
+    def test_refused_ones_change_nothing(self):
+        model = modicum.OnlineKMeans(3).fit(X)
+        for wrong in ({"n_clusters": -1}, {"n_clusters": 4, "nonsense": 1}):
+            with pytest.raises(ValueError):
+                model.set_params(**wrong)
+            assert model.n_clusters == 3
+        model.partial_fit(X)
+
+    @pytest.mark.parametrize(
+        ("model", "params"),
+        [
+            (modicum.ExemplarClustering(3, budget=60, random_state=0), {"n_exemplars": 9}),
+            (modicum.ExemplarClustering(3, budget=60, random_state=0), {"dissimilarity": "euclidean"}),
+            (modicum.Reservoir(20, random_state=0), {"budget": 5}),
+            (modicum.OnlineGreedy(10), {"budget": "64 KiB"}),
+        ],
+    )
+    def test_ones_that_do_not_fit_what_was_learned_need_a_fit(self, model, params):
+        before = model.fit(X).to_bytes()
+        old = {name: getattr(model, name) for name in params}
+        with pytest.raises(ValueError, match=r"[Cc]all fit"):
+            model.set_params(**params).partial_fit(X)
+        assert model.set_params(**old).to_bytes() == before
+        model.set_params(**params).fit(X).partial_fit(X)
+
+    def test_others_may_change(self):
+        model = modicum.ExemplarClustering(3, budget=60, random_state=0).fit(X)
+        assert model.set_params(min_gain=0.1, swaps="one").partial_fit(X).n_seen_ == 200
+
+
+class TestMerge:
+    def test_the_dtype_of_the_left_side_stays(self):
+        for left, right in ((np.float32, np.float64), (np.float64, np.float32)):
+            one, two = (modicum.OnlineKMeans(3, random_state=0).fit(X.astype(dtype)) for dtype in (left, right))
+            assert modicum.Learner.from_bytes(one.merge(two).to_bytes()).cluster_centers_.dtype == left
+
+    def test_a_merge_whose_result_is_invalid_is_undone(self):
+        one = modicum.KRLS(20).partial_fit(X[:5], z[:5])
+        two = modicum.KRLS(20).fit(np.tile(X, (3, 1)).astype(np.float32), np.tile(z, 3))
+        before = one.to_bytes()
+        with pytest.raises(StateError, match="float64 here and float32 there"):
+            one.merge(two)
+        assert one.to_bytes() == before
+
+    @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+    def test_empty_clusters_go(self):
+        one, two = (modicum.OnlineKMeans(3, random_state=0).fit(rows) for rows in (X[:1], X * 1e-30))
+        assert (one.merge(two).cluster_sizes_ > 0).all()
+
+    def test_a_torn_state_is_not_taken_over(self, monkeypatch):
+        model = Failing(2, random_state=0).fit(X)
+        monkeypatch.setattr(Failing, "fails", True)
+        with pytest.raises(MemoryError):
+            model.partial_fit(X)
+        with pytest.raises(StateError, match="half changed"):
+            Failing(2, random_state=0).merge(model)
+
+
 class TestColumns:
     def frame(self, *names):
         return pd.DataFrame(X[:, : len(names)], columns=list(names))
@@ -133,20 +226,6 @@ class TestColumns:
         assert one.n_seen_ == 100
 
 
-class Failing(modicum.OnlineKMeans):
-    """Fails at the end of a chunk when told to, with or without a copy of its state."""
-
-    fails = careful = False
-
-    def _learn(self, X, y, weight, row_ids):
-        super()._learn(X, y, weight, row_ids)
-        if Failing.fails:
-            raise MemoryError
-
-    def _may_fail_midway(self):
-        return Failing.careful
-
-
 @pytest.mark.parametrize("careful", [True, False])
 def test_a_failure_midway_is_undone_or_said(monkeypatch, careful):
     monkeypatch.setattr(Failing, "careful", careful)
@@ -163,6 +242,32 @@ def test_a_failure_midway_is_undone_or_said(monkeypatch, careful):
         with pytest.raises(StateError, match="half changed"):
             use()
     assert model.fit(X).to_bytes() == before
+
+
+def test_a_function_of_the_user_may_ask_the_learner_that_calls_it():
+    """It may be called by threads that run tiles while the learner's lock is held."""
+    words = ["a" * (1 + i % 7) for i in range(5000)]
+    known = []
+
+    def same(a, b):
+        return float(a == b) + 0.0 * sum(model.n_retained_ for model in known)
+
+    model = modicum.StreamSVC(1.0, kernel=same, start=8).fit(words[:60], [len(word) > 3 for word in words[:60]])
+    known.append(model)
+    assert len(model.predict(words)) == 5000
+
+
+def test_copies_made_while_another_thread_learns_are_whole():
+    chunks = [X + shift for shift in range(20)]
+    model = modicum.StreamGreedy(8, random_state=0)
+    states = {model.partial_fit(chunk).to_bytes() for chunk in chunks}
+    model = modicum.StreamGreedy(8, random_state=0).partial_fit(chunks[0])
+    thread = threading.Thread(target=lambda: [model.partial_fit(chunk) for chunk in chunks[1:]])
+    thread.start()
+    copies = [copy.deepcopy(model)]
+    while thread.is_alive():
+        copies.append(pickle.loads(pickle.dumps(model)))
+    assert all(made.to_bytes() in states for made in copies)
 
 
 def test_two_learners_that_merge_each_other_do_not_wait_for_ever():

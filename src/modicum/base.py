@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
-from threading import RLock
 from types import FunctionType
 from typing import Any, ClassVar, Literal, Self
 
@@ -37,12 +36,20 @@ from modicum.invariants import (
     check_names,
     check_rule,
 )
-from modicum.parallel import single_threaded_blas
+from modicum.parallel import single_threaded_blas, whose_work
 from modicum.params import NULL, Constraint, check_params
 from modicum.rng import as_generator
 from modicum.rows import is_sparse, n_rows, take
 from modicum.streams import Stream, stream
-from modicum.validation import check_columns, check_sparse, check_targets, check_values, check_weights, refuse_disguised
+from modicum.validation import (
+    check_columns,
+    check_ids,
+    check_sparse,
+    check_targets,
+    check_values,
+    check_weights,
+    refuse_disguised,
+)
 
 _FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_|_lock$")  # what hangs on an estimator is not its state
 _UNGUARDED = ("fit", "learn", "fit_predict", "fit_transform", "merge")  # they let others in, or need two locks
@@ -65,13 +72,32 @@ class Traits:
         return ("dense", *(["sparse"] if self.sparse else []), *(["objects"] if self.objects else []))
 
 
+class Guard:
+    """A lock that a thread may take again, as may threads that run tiles for it while it waits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+
+    def run(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a method, alone."""
+        caller = whose_work()
+        if self._owner == caller:
+            return method(*args, **kwargs)
+        with self._lock:
+            self._owner = caller
+            try:
+                return method(*args, **kwargs)
+            finally:
+                self._owner = None
+
+
 def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method that waits while another thread is inside one of the same learner."""
 
     @wraps(method)
     def guarded(self: "Learner", *args: Any, **kwargs: Any) -> Any:
-        with self.__dict__.get("_lock") or self._guard():  # the short way: single rows take 3 microseconds in all
-            return method(self, *args, **kwargs)
+        return self._guard().run(method, self, *args, **kwargs)
 
     return guarded
 
@@ -101,11 +127,11 @@ class Learner(BaseEstimator):
         "_column_names": [ABSENT, NULL, Each(TEXT)],
     }
     _registry: ClassVar[dict[str, type["Learner"]]] = {}
-    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn", "_is_reset")  # attributes that are not state
+    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn", "_reset")  # attributes that are not state
     _rng: np.random.Generator
     _dtype: str
     _source: weakref.ref[Any] | None
-    _is_reset: bool  # whether parameters have been set since rows were learned
+    _reset: set[str]  # parameters that have been set since rows were learned
     _torn: str  # the error that a chunk failed with while it was being learned
     _derived: dict[str, Any]  # what is computed from the state when asked for
     _kind: str
@@ -132,9 +158,9 @@ class Learner(BaseEstimator):
                 elif isinstance(member, property) and member.fget is not None:
                     setattr(cls, name, property(_one_at_a_time(member.fget), member.fset, doc=member.__doc__))
 
-    def _guard(self) -> RLock:
-        """The lock that is held while the state is read or changed; it is made when first asked for."""
-        return self.__dict__.setdefault("_lock", threading.RLock())
+    def _guard(self) -> Guard:
+        """Held while the state is read or changed; it is made when first asked for."""
+        return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Guard())
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -216,8 +242,7 @@ class Learner(BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
-        with self._guard():
-            self._forget()
+        self._guard().run(self._forget)
         try:
             self._expect(y, sample_weight)
             if _fits_one_chunk(X):
@@ -253,21 +278,20 @@ class Learner(BaseEstimator):
         """Absorb what `other` learned from another part of the data; `other` is left as it was."""
         self._check_partner(other)
         first, second = sorted((self, other), key=id)  # in one order: two that merge each other must not wait for ever
-        with first._guard(), second._guard():
-            self._merge_or_undo(other)
+        first._guard().run(second._guard().run, self._merge_or_undo, other)
         return self
 
     def _merge_or_undo(self, other: Self) -> None:
         """A merge that fails leaves the learner as it was."""
+        for side in (self, other):
+            side._check_whole()
+            side._check_reset()
         if not other._is_fitted():
             return
         if not self._is_fitted():
             self.__dict__.update(other._copy_of_state())
             self._restored()
             return
-        for side in (self, other):
-            side._check_whole()
-            side._check_reset()
         if self.n_features_in_ != other.n_features_in_:
             raise StateError(
                 f"{type(self).__name__}.merge: the number of columns differs "
@@ -280,14 +304,27 @@ class Learner(BaseEstimator):
         try:
             with single_threaded_blas():
                 self._merge(other)
+            self._derived = {}
+            self.n_seen_ += other.n_seen_
+            self._position += other._position
+            self._check_merged(before["_dtype"], other._dtype)
         except BaseException as error:
             self._put_back(before)
             if isinstance(error, ArithmeticError):
                 raise StateError(f"{type(self).__name__}.merge: numbers overflowed ({error}).") from error
             raise
-        self._derived = {}
-        self.n_seen_ += other.n_seen_
-        self._position += other._position
+
+    def _check_merged(self, ours: str, theirs: str) -> None:
+        """A `StateError` unless the merged state is valid, with rows of the dtype that they had here."""
+        try:
+            if self._dtype != ours:
+                raise Violation(f"of {ours} rows")
+            self._check_state()
+        except Violation as violation:
+            way_out = f" Rows are {ours} here and {theirs} there: give both sides the same." if ours != theirs else ""
+            raise StateError(
+                f"{type(self).__name__}.merge: the result would be invalid, {violation}.{way_out}"
+            ) from None
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Learn one checked, non-empty chunk. `n_seen_` still counts the rows before it."""
@@ -301,8 +338,7 @@ class Learner(BaseEstimator):
             raise DataError(
                 f"{type(self).__name__}: there are no rows, or all have weight zero; at least 1 is required."
             )
-        with self._guard():
-            self._end_of_stream()
+        self._guard().run(self._end_of_stream)
 
     def _end_of_stream(self) -> None:
         """What is worth doing once all rows have been seen."""
@@ -328,11 +364,18 @@ class Learner(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; what was computed from the old ones is forgotten."""
-        super().set_params(**params)
+        before = self.get_params(deep=False)
+        try:
+            super().set_params(**params)
+            if self._is_fitted():
+                self._check_params()  # of others, the first chunk does
+        except BaseException:
+            super().set_params(**before)
+            raise
         if self._is_fitted():
             self._derived = {}
-            self._check_params()  # of others, the first chunk does
-            self._is_reset = True
+            changed = {name for name, old in before.items() if not _same(old, getattr(self, name))}
+            self._reset = getattr(self, "_reset", set()) | changed
         return self
 
     def _derive(self, make: Callable[[], Any]) -> Any:
@@ -442,7 +485,12 @@ class Learner(BaseEstimator):
 
     def _check_reset(self) -> None:
         """A ValueError if parameters have been set since that do not fit what was learned with others."""
-        if "_is_reset" in vars(self):
+        if "_reset" in vars(self):
+            if "budget" in self._reset:
+                name = type(self).__name__
+                raise ValueError(
+                    f"{name}: the budget was set after rows had been learned. Call fit, which begins anew."
+                )
             try:
                 self._check_state()
             except Violation as violation:
@@ -450,7 +498,7 @@ class Learner(BaseEstimator):
                     f"{type(self).__name__}: parameters were set that do not fit what was learned before "
                     f"({violation}). Call fit, which begins anew."
                 ) from None
-            del self._is_reset
+            del self._reset
 
     def _uses_blas(self) -> bool:
         """Whether learning does. It is held to one thread then, which takes longer than a single row may need."""
@@ -494,6 +542,8 @@ class Learner(BaseEstimator):
             check_values(type(self).__name__, X)
             return X
         refuse_disguised(type(self).__name__, "rows", X)
+        if not reset and hasattr(X, "columns"):
+            check_columns(type(self).__name__, getattr(self, "_column_names", None), list(X.columns))
         check_sparse(type(self).__name__, X)
         if hasattr(X, "dtype") and X.dtype == np.float16:
             X = X.astype(np.float32)
@@ -552,10 +602,7 @@ class Learner(BaseEstimator):
         if row_ids is None:
             first = self._position if self._is_fitted() else 0
             return np.arange(first, first + count)
-        row_ids = np.asarray(row_ids, np.int64)
-        if row_ids.shape != (count,):
-            raise DataError(f"{type(self).__name__}: {count} rows came with row_ids of shape {row_ids.shape}.")
-        return row_ids
+        return check_ids(type(self).__name__, row_ids, count)
 
     def _check_partner(self, other: Any) -> None:
         name = type(self).__name__
@@ -588,9 +635,12 @@ class Learner(BaseEstimator):
         return X
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**super().__getstate__(), "_source": None}
-        state.pop("_lock", None)  # a copy has its own
-        return state
+        return self._guard().run(self._copied)
+
+    def _copied(self) -> dict[str, Any]:
+        """Copies of all attributes but the lock and the rows given to `fit`: what is pickled later must not change."""
+        state = super().__getstate__()
+        return copy.deepcopy({name: value for name, value in state.items() if name not in ("_lock", "_source")})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

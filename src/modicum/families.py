@@ -24,6 +24,7 @@ from modicum.state import Part
 
 LOG_2PI = math.log(2 * math.pi)
 FLAT = 1e-12  # of the variance of all columns together: the least a column's variance counts in a default prior
+SMALLEST = 1e-290  # a variance below it has lost its digits, or one over it overflows
 ROUNDING = 4 * np.finfo(np.float64).eps  # of sums of squares, per column
 FIRST_SHARE = 0.1  # of the variance of a column: what components are expected to have before any is known
 LEAST_SHARE = 1e-6  # what they are expected to have at least, however narrow those found are
@@ -191,7 +192,7 @@ class Gaussian(Family):
         family.mean = center if self.mean is None else family._given("mean", self.mean)
         if self.covariance is None:
             variances = np.average((X - center) ** 2, axis=0, weights=weight)
-            variances[variances < (ROUNDING * center) ** 2] = 0.0
+            variances[(variances < (ROUNDING * center) ** 2) | (variances < SMALLEST)] = 0.0
             variances = np.maximum(variances, FLAT * variances.sum()) if variances.any() else np.ones(d)
             family.covariance, family._least = FIRST_SHARE * variances, LEAST_SHARE * variances
         if not self.mean_weight > 0:

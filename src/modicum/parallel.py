@@ -28,7 +28,22 @@ def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
             for part in tiles:
                 work(part)
         else:
-            list(_pool(threads).map(work, tiles))
+            list(_pool(threads).map(_for_thread(threading.get_ident(), work), tiles))
+
+
+def _for_thread(asker: int, work: Callable[[slice], object]) -> Callable[[slice], object]:
+    """`work` as done by another thread for the one that asks, which waits: locks that it holds are open to it."""
+
+    def done(part: slice) -> object:
+        _here.asker = asker
+        return work(part)
+
+    return done
+
+
+def whose_work() -> int:
+    """The thread that this one works for: itself, or the one whose tiles it runs."""
+    return getattr(_here, "asker", None) or threading.get_ident()
 
 
 _here = threading.local()

@@ -368,7 +368,8 @@ class Checkpoint:
         for leftover in self.path.parent.glob(_temporary_name(self.path, "*")):
             leftover.unlink(missing_ok=True)  # of a run killed in mid-write
         place = {"position": position, "finished": finished, "run": self.run}
-        write_atomically(self.path, to_bytes(learner._content() | {"checkpoint": place}))
+        content = learner._guard().run(learner._content)
+        write_atomically(self.path, to_bytes(content | {"checkpoint": place}))
         self._written = time.monotonic()
 
 

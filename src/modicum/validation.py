@@ -110,6 +110,21 @@ def check_weights(name: str, weight: Any, count: int) -> np.ndarray:
     return weight
 
 
+def check_ids(name: str, row_ids: Any, count: int) -> np.ndarray:
+    """Ids of rows as int64, one for each."""
+    refuse_disguised(name, "row_ids", row_ids)
+    given = np.asarray(row_ids)
+    if given.shape != (count,):
+        raise DataError(f"{name}: {count} rows came with row_ids of shape {given.shape}.")
+    with np.errstate(invalid="ignore"):
+        ids = given.astype(np.int64) if given.dtype.kind in "iuf" else None
+    if ids is None or not (ids == given).all() or (given.dtype.kind == "u" and (ids < 0).any()):
+        raise DataError(
+            f"{name}: row_ids must be whole numbers within 64 bits; got {given.dtype}, such as {given[0]!r}."
+        )
+    return ids
+
+
 def check_targets(name: str, y: Any, count: int) -> np.ndarray:
     """Targets as an array, one for each row, of a dtype that can be kept and saved."""
     refuse_disguised(name, "targets", y)
@@ -120,6 +135,8 @@ def check_targets(name: str, y: Any, count: int) -> np.ndarray:
         raise DataError(f"{name}: there must be one target per row; got an array of shape {y.shape}.")
     if len(y) != count:
         raise DataError(f"{name}: {count} rows came with {len(y)} targets.")
+    if y.dtype.kind == "f" and y.itemsize > 8:
+        y = y.astype(np.float64)  # a file can't hold more digits
     if y.dtype.kind not in "biufUSO":
         raise DataError(f"{name}: targets must be numbers, truth values or strings; got {y.dtype}.")
     return y

@@ -6,6 +6,8 @@ import numpy as np
 
 from modicum._jit import compiled_sums
 
+SMALLEST = 1e-290  # a sum of squares below it has lost its digits, or one over it overflows
+
 
 @compiled_sums
 def follow(X, weight, totals, moments, scale, normalize, constant, Z):
@@ -32,7 +34,7 @@ def follow(X, weight, totals, moments, scale, normalize, constant, Z):
         if scale and totals[0] > 1.01 * totals[1]:  # roots for every row would cost more than all the rest
             totals[1] = totals[0]
             for j in range(x.shape[0]):
-                factors[j] = math.sqrt(totals[0] / squares[j] / x.shape[0]) if squares[j] > 0.0 else 0.0
+                factors[j] = math.sqrt(totals[0] / squares[j] / x.shape[0]) if squares[j] > SMALLEST else 0.0
         zeros += prepare_row(x, moments, True, scale, normalize, constant, Z[i])
     return zeros
 

@@ -9,7 +9,7 @@ from modicum.base import Learner, Traits
 from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeffding_size
 from modicum.exceptions import DataError
 from modicum.history import History
-from modicum.invariants import Array, Is, Real, Whole
+from modicum.invariants import Array, Is, Real, Scope, Violation, Whole
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.moments import RunningMean
@@ -21,7 +21,7 @@ from modicum.select.guarantees import SwapGuarantee, check_uniform
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
 from modicum.select.stream_greedy import grow, improve
-from modicum.streams import Stream, stream
+from modicum.streams import Chunk, Stream, stream
 
 ROWS_PER_EXEMPLAR, FEWEST_ROWS = 32, 3000  # validation rows that a size in bytes buys at most: more change little
 ONE_SWAP_BLOCK = 64  # candidates per swap when one is taken per block: a pass has to give enough swaps
@@ -40,6 +40,15 @@ COUNTS = (
     "_n_races",
     "_waiting",
 )
+
+
+class _Given:
+    """The rule that the dissimilarity in use is that of the parameters."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        given = as_dissimilarity(scope["dissimilarity"], objects=scope["_objects"])
+        if type(value) is not type(given) or getattr(value, "name", None) != getattr(given, "name", None):
+            raise Violation(f"that of the parameters, {scope['dissimilarity']!r}")
 
 
 class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
@@ -143,7 +152,12 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         "_objects": TRUTH,
         "_sample": Is(BottomK, n="n_validation"),
         "_mean": [NULL, Is(RunningMean, width="n_features")],
-        "_F": Is(ExemplarObjective, n_validation="n_validation", n_slots_in_all=lambda its: its["n_exemplars"] + 1),
+        "_F": Is(
+            ExemplarObjective,
+            n_validation="n_validation",
+            n_slots_in_all=lambda its: its["n_exemplars"] + 1,
+            also={"dissimilarity": _Given()},
+        ),
         "_ids": Array("int64", "n_exemplars"),
         "_history": Is(History, width=5),
         "_rounding": Real(0.0),
@@ -188,13 +202,15 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         while self.patience is not None and self._waiting < self.patience:
             swaps = self.n_swaps_
             for chunk in X if isinstance(X, Stream) else stream(X):
-                with self._guard():
-                    self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids, self._own(chunk.row_ids))
+                self._guard().run(self._offer_again, chunk)
                 if self._waiting >= self.patience:
                     break
             if self.n_swaps_ == swaps:
                 break  # a whole pass changed nothing, and so would the next
         return self
+
+    def _offer_again(self, chunk: Chunk) -> None:
+        self._offer(self._check_rows(chunk.X, reset=False), chunk.row_ids, self._own(chunk.row_ids))
 
     def refine(self) -> "ExemplarClustering":
         """Offer the kept validation rows as candidates again, until none pays. `fit` does so at the end of a stream."""

@@ -77,7 +77,8 @@ class OnlineKMeans(CentersMixin):
     def _merge(self, other: "OnlineKMeans") -> None:
         from sklearn.cluster import KMeans
 
-        both = np.concatenate([self.cluster_centers_, other.cluster_centers_])
+        theirs = other.cluster_centers_.astype(self._dtype)
+        both = np.concatenate([self.cluster_centers_, theirs])
         weights: np.ndarray = np.concatenate([self.cluster_sizes_, other.cluster_sizes_])
         centers, same = np.unique(both, axis=0, return_inverse=True)
         sizes: np.ndarray = np.bincount(same, weights, len(centers))
@@ -86,6 +87,7 @@ class OnlineKMeans(CentersMixin):
             means = KMeans(self.n_clusters, random_state=seed).fit(centers, sample_weight=sizes)
             sizes = np.bincount(means.labels_, sizes, self.n_clusters)
             centers = means.cluster_centers_.astype(centers.dtype)
+            centers, sizes = centers[sizes > 0], sizes[sizes > 0]  # k-means may leave some empty, where all are near
         self.cluster_centers_, self.cluster_sizes_ = centers, sizes
 
     def _n_retained(self) -> int:

@@ -14,6 +14,7 @@ FEW_TILES = 4  # up to so many, a millisecond or two of work, are done by one th
 FEW_ROWS = 9  # whose median is not moved far by one or two outliers
 PROBED = 500  # rows whose distances are looked at: their 125,000 pairs put the median within a few percent
 
+SMALLEST = 1e-290  # a variance below it has lost its digits, or one over it overflows
 ROUNDING = 1e-12  # spread of a column, against its mean, that may be due to rounding
 SPARSE_ROUNDING = 1e-14  # squared distance of sparse rows, against their square length, that may be due to rounding
 
@@ -121,6 +122,7 @@ def median_width(rows: Any, distances: Distances = euclidean_distances) -> float
     count = n_rows(rows)
     some = take(rows, np.linspace(0, count - 1, min(count, PROBED)).astype(int))
     found = distances(some, some)[np.tri(n_rows(some), k=-1, dtype=bool)]
+    found[found < SMALLEST**0.5] = 0.0  # their squares would vanish
     apart = found[found > 0]
     if not len(apart):
         return 1.0
@@ -134,7 +136,7 @@ def column_widths(rows: Any) -> np.ndarray:
     """
     mean, variance = _moments(rows)
     spread = np.sqrt(variance)
-    spread[spread <= ROUNDING * np.abs(mean)] = 1.0  # a constant column tells no width
+    spread[(spread <= ROUNDING * np.abs(mean)) | (variance < SMALLEST)] = 1.0  # a constant column tells no width
     return spread * median_width(times(rows, 1.0 / spread))
 
 

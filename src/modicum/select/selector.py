@@ -37,7 +37,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     _invariants = {
         "_limit": Whole(1),
         "_waiting": [NULL, Is(Waiting, at_most={"n": "_limit"})],
-        "_targets": [NULL, Array(None, None, finite=False)],
+        "_targets": [NULL, Array(None, lambda its: its.owner._n_targets(), finite=False)],
         "_history": Is(History, width=3),
         "n_swaps_": Whole(),
         "_ids": [WAITS, Array("int64", "_limit")],
@@ -216,6 +216,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             raise ValueError(f"{type(self).__name__}: no row was worth choosing, so there is nothing to compare with.")
         nearest = similarity.argmax(axis=1)
         return {"prototype": nearest, "position": self.indices_[nearest], "similarity": similarity.max(axis=1)}
+
+    def _n_targets(self) -> int:
+        """Targets in `_targets`: those of rows that wait are with them."""
+        return self._F.n_chosen if self._waiting is None else 0
 
     # ---- contract --------------------------------------------------------------------------------
 

@@ -173,6 +173,9 @@ class SieveSelector(JudgedSelector):
         super()._absorb(other)
         self.n_swaps_ = self._best().F.n_chosen
 
+    def _n_targets(self) -> int:
+        return 0  # sieves have their own
+
     def _best(self) -> Sieve:
         nothing = Sieve(self._F, 0.0, self._targets)
         return max(self._sieves, key=lambda sieve: sieve.value, default=nothing)

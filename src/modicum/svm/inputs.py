@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum._jit.inputs import follow, prepare, prepare_sparse
+from modicum._jit.inputs import SMALLEST, follow, prepare, prepare_sparse
 from modicum.invariants import ABSENT, Array, Real, Whole
 from modicum.params import TRUTH
 from modicum.rows import as_csr, is_sparse
@@ -111,4 +111,4 @@ class Inputs(Raw):
         self.totals[:] = n + m
         with np.errstate(divide="ignore"):
             factors = np.sqrt((n + m) / self.moments[1] / self.moments.shape[1])
-        self.moments[2] = np.where(self.moments[1] > 0, factors, 0.0) if self.scale else 0.0
+        self.moments[2] = np.where(self.moments[1] > SMALLEST, factors, 0.0) if self.scale else 0.0

@@ -717,8 +717,7 @@ class StreamSVC(ClassifierMixin, Learner):
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         self._require_target(y)
         name = type(self).__name__
-        y = clean_labels(y, name)
-        super()._check_target(y, count)
+        y = super()._check_target(clean_labels(y, name), count)
         if self._is_fitted():
             self._labels.check(y)
         if self._is_strict and self._expected is not None:
