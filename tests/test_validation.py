@@ -191,6 +191,12 @@ class TestMerge:
         one, two = (modicum.OnlineKMeans(3, random_state=0).fit(rows) for rows in (X[:1], X * 1e-30))
         assert (one.merge(two).cluster_sizes_ > 0).all()
 
+    def test_numbers_and_words_as_targets_do_not_mix(self):
+        words = np.where(z > 0, "up", "down")
+        for make in (lambda: modicum.Reservoir(20, random_state=0), lambda: modicum.OnlineGreedy(5)):
+            with pytest.raises(StateError, match="targets are"):
+                make().fit(X, z).merge(make().fit(X, words))
+
     def test_a_torn_state_is_not_taken_over(self, monkeypatch):
         model = Failing(2, random_state=0).fit(X)
         monkeypatch.setattr(Failing, "fails", True)

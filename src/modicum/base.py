@@ -79,7 +79,7 @@ class Guard:
         self._lock = threading.Lock()
         self._owner: int | None = None
 
-    def run(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def run(self, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call a method, alone."""
         caller = whose_work()
         if self._owner == caller:
@@ -96,7 +96,7 @@ def _one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method that waits while another thread is inside one of the same learner."""
 
     @wraps(method)
-    def guarded(self: "Learner", *args: Any, **kwargs: Any) -> Any:
+    def guarded(self: "Learner", /, *args: Any, **kwargs: Any) -> Any:
         return self._guard().run(method, self, *args, **kwargs)
 
     return guarded

@@ -17,6 +17,7 @@ from modicum.invariants import Array, Is, Real, Whole
 from modicum.params import BUDGET, NULL, RANDOM_STATE
 from modicum.rows import Rows, RowsOf, are_objects, average_bytes, n_rows, take
 from modicum.state import Part
+from modicum.validation import check_same_kind
 
 
 class BottomK(Part):
@@ -257,6 +258,7 @@ class Reservoir(Learner):
     def _merge(self, other: "Reservoir") -> None:
         if (self._targets is None) != (other._targets is None):
             raise StateError("Reservoir.merge: one side has targets and the other has none.")
+        check_same_kind("Reservoir.merge", self._targets, other._targets)
         if other._sample.size < self._sample.size:
             self._shrink(other._sample.size)
         slots, chosen = self._sample.merge(other._sample)

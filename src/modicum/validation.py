@@ -140,3 +140,9 @@ def check_targets(name: str, y: Any, count: int) -> np.ndarray:
     if y.dtype.kind not in "biufUSO":
         raise DataError(f"{name}: targets must be numbers, truth values or strings; got {y.dtype}.")
     return y
+
+
+def check_same_kind(name: str, ours: np.ndarray | None, theirs: np.ndarray | None) -> None:
+    """A `StateError` if targets are numbers on one side and words on the other: numpy would make words of all."""
+    if ours is not None and theirs is not None and (ours.dtype.kind in "biuf") != (theirs.dtype.kind in "biuf"):
+        raise StateError(f"{name}: targets are {ours.dtype} here and {theirs.dtype} there.")

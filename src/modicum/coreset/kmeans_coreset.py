@@ -21,7 +21,8 @@ class KMeansCoreset(KMeansCost):
     rows, and the weighted mean of the points is that of all rows.
 
     Guarantee: costs of centers chosen without looking at the points are within `cost(centers).error_bound` with the
-    confidence asked for, by the central limit theorem; it is estimated from the points themselves.
+    confidence asked for, by the central limit theorem; it is estimated from the points themselves. Not so with
+    method="uniform" where few rows cost much: a plain sample does not know of rows that it misses.
     Cost: O(k d) per row; each row is looked at about twice. At most 10 * `size` rows are held without a `budget`.
 
     Parameters

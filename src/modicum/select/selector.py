@@ -18,6 +18,7 @@ from modicum.parallel import run_tiles
 from modicum.params import NULL
 from modicum.reservoir import place
 from modicum.rows import average_bytes, equal_rows, n_rows, take
+from modicum.validation import check_same_kind
 from modicum.waiting import Waiting
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
@@ -227,6 +228,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The rows that the other side has chosen stand as candidates here."""
         if (self._targets is None) != (other._targets is None):
             raise StateError(f"{type(self).__name__}.merge: one side has targets and the other has none.")
+        check_same_kind(f"{type(self).__name__}.merge", self.targets_, other.targets_)
         waiting = self._waiting
         if waiting is not None and other._waiting is None:  # go on from the side that has begun
             self.__dict__.update({**other._copy_of_state(), "n_seen_": self.n_seen_, "_position": self._position})
