@@ -124,6 +124,18 @@ def test_tiny_and_huge_numbers(factor, center):
     assert StreamSVC(1.0, center=center, scale=False).partial_fit(factor * X, y).score(factor * X, y) > 0.9
 
 
+@pytest.mark.parametrize("outlier", [1e15, 1e30, 1e45])
+@every_kind
+def test_an_outlier_leaves_all_candidates_finite(settings, outlier):
+    X, y = data()
+    model = StreamSVC(**settings, random_state=0).partial_fit(X, y)
+    X[5, 1] = outlier
+    for _ in range(3):
+        model.partial_fit(X, y)
+        assert np.isfinite(model.decision_function(X)).all()
+    assert Learner.from_bytes(model.to_bytes()).n_seen_ == model.n_seen_
+
+
 @pytest.mark.parametrize("C", [1e-8, 1e10])
 @every_kind
 def test_extreme_prices_of_slack(settings, C):

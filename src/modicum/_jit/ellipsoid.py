@@ -25,7 +25,7 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions):
             for j in range(z.shape[0]):
                 u = variance[j] * z[j]
                 mean[j] += step * u
-                variance[j] -= gain * u * u
+                variance[j] = max(variance[j] - gain * u * u, 0.0)  # rounding must not make it negative
             changes += 1
     return changes
 
@@ -48,7 +48,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
             for a in range(z.shape[0]):
                 u = table[at[a], 1] * z[a]
                 table[at[a], 0] += step * u
-                table[at[a], 1] -= gain * u * u
+                table[at[a], 1] = max(table[at[a], 1] - gain * u * u, 0.0)
             changes += 1
     return changes
 
@@ -73,7 +73,9 @@ def learn_full(Z, sign, cost, mean, S, decisions):
                     total += S[j, k] * z[k]
                 u[j] = total
                 spread += total * z[j]
-            gain = 1.0 / (max(spread, 0.0) + 1.0 / cost[i])  # rounding may take it below 0
+            if spread < 0.0:  # by rounding: beside an outlier, nothing is left of S to learn from this row
+                continue
+            gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
             for j in range(z.shape[0]):
                 mean[j] += step * u[j]
