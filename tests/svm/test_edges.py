@@ -124,6 +124,20 @@ def test_tiny_and_huge_numbers(factor, center):
     assert StreamSVC(1.0, center=center, scale=False).partial_fit(factor * X, y).score(factor * X, y) > 0.9
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_single_rows_are_refused_as_chunks_are(kind):
+    X, y = data()
+    X = X.astype(kind)
+    model = StreamSVC(1.0, random_state=0).partial_fit(X, y).partial_fit(X[:1], y[:1])
+    before = model.to_bytes()
+    for value in (1e30 if kind == "float32" else 1e60, np.nan, np.inf):
+        bad = X[:1].copy()
+        bad[0, 1] = value
+        with pytest.raises(ValueError, match="row 0, column 1"):
+            model.partial_fit(bad, y[:1])
+    assert model.to_bytes() == before
+
+
 @pytest.mark.parametrize("outlier", [1e15, 1e30, 1e45])
 @every_kind
 def test_an_outlier_leaves_all_candidates_finite(settings, outlier):

@@ -1,6 +1,7 @@
 """Hostile: chunks and state files may be broken or forged; what is refused leaves no trace, and nothing is harmed."""
 
 import warnings
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -49,12 +50,9 @@ def a_failure_midway_is_undone_or_said(learner: Learner) -> None:
         raise MemoryError("a failure of the check's own")
 
     model.__dict__["_learn"] = fail
-    try:
+    with suppress(MemoryError):
         model.partial_fit(more, targets(learner, more))
-    except MemoryError:
-        pass
-    finally:
-        del model.__dict__["_learn"]
+    del model.__dict__["_learn"]
     try:
         after = model.to_bytes()
     except StateError:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import product
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -44,7 +43,6 @@ TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
 PREDICT_TILE = 2048
 MOST_APART = 0.2  # logarithms of the widths of kernels to merge
-_ONE_AT_A_TIME = Lock()
 RARE = 0.1  # a class with a smaller part than this of an even share of the rows is worth a warning
 
 
@@ -249,10 +247,11 @@ class StreamSVC(ClassifierMixin, Learner):
         classes : all labels that will come, with the first chunk. There is no need to know them: a class that comes
             late is learned as if it had been announced. To announce them saves the machine that stands by for it.
         """
-        if sample_weight is row_ids is None and self._tray is not None and self._tray.takes(X, y, self._labels):
+        tray = None if "_torn" in vars(self) or "_reset" in vars(self) else self._tray
+        if sample_weight is row_ids is None and tray is not None and tray.takes(X, y, self._labels):
             self.n_seen_ += 1
             self._position += 1
-            if self._tray.is_full:
+            if tray.is_full:
                 self._learn_tray()
             return self
         self._learn_tray()
@@ -284,12 +283,10 @@ class StreamSVC(ClassifierMixin, Learner):
     def _learn_tray(self) -> None:
         if self._tray is None or not self._tray.count:
             return
-        with _ONE_AT_A_TIME:  # several threads may ask
-            if self._tray.count:
-                rows, codes = self._tray.contents
-                self._follow(rows, self._labels.values[codes], self._weights.relative(None, len(codes)))
-                self._derived = {}
-                self._tray.count = 0  # last of all: whoever sees it may go on
+        rows, codes = self._tray.contents
+        self._follow(rows, self._labels.values[codes], self._weights.relative(None, len(codes)))
+        self._derived = {}
+        self._tray.count = 0
 
     def _put_up_tray(self) -> None:
         is_plain = self._kind == "dense" and self._is_linear() and not hasattr(self, "feature_names_in_")

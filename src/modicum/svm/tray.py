@@ -1,11 +1,11 @@
 """Single rows, collected until it pays to learn them: a call per row costs far more than the row."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from modicum.svm.labels import Labels
+from modicum.validation import largest_value
 
 ROWS = 64
 KINDS: dict[type, str] = {bool: "b", int: "i", str: "U"}  # of arrays
@@ -22,14 +22,16 @@ class Tray:
         self.rows = np.empty((ROWS, width), dtype)
         self.codes = np.empty(ROWS, np.int64)
         self.count = 0
+        self._largest_square = largest_value(self.rows.dtype, width) ** 2
 
     def takes(self, X: Any, y: Any, labels: Labels) -> bool:
         """Put a row on the tray if it is an array with nothing to convert and a label that is known."""
         if type(X) is not np.ndarray or X.shape != (1, self.rows.shape[1]) or X.dtype != self.rows.dtype:
             return False
         row, code = X[0], _code(y, labels)
-        if code is None or not math.isfinite(row.dot(row)):
-            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            if code is None or not row.dot(row) <= self._largest_square:
+                return False  # the long way tells what is wrong with it
         self.rows[self.count] = row
         self.codes[self.count] = code
         self.count += 1
