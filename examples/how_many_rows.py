@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from modicum import StreamKMeans, Tram
-from modicum.coreset import tradeoff
 from modicum.plot import risk_by_size
+from modicum.tradeoff import tradeoff
 
 QUICK = bool(os.environ.get("MODICUM_QUICK"))
 K, COLUMNS, CHUNK = 60, 12, 5_000

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from modicum import ExemplarClustering, Learner, stream
-from modicum.state import Checkpoint
+from modicum.contract.checkpoint import Checkpoint
 
 QUICK = bool(os.environ.get("MODICUM_QUICK"))
 N = 10_000 if QUICK else 100_000

@@ -22,7 +22,7 @@ import numpy as np
 from modicum import ExemplarClustering, OnlineKMeans
 from modicum.kernels import as_dissimilarity
 from modicum.select.objectives.exemplar import ExemplarObjective
-from modicum.select.stream_greedy import grow, improve
+from modicum.select.swaps import grow, improve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import (

@@ -18,7 +18,7 @@ import numpy as np
 
 from modicum import SparseGPRegressor
 from modicum.datasets import kin40k
-from modicum.marginal_likelihood import fit_hyperparameters
+from modicum.kernels.marginal_likelihood import fit_hyperparameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import GREY, MIB, OURS, PEER, THIRD, Meter, Result, arguments, figures

@@ -18,8 +18,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import OURS, PEER, THIRD, Result, arguments, figures
 from modicum import StreamKMeans, Tram
-from modicum.coreset import tradeoff
 from modicum.datasets import kdd04_bio, lucic_synthetic
+from modicum.tradeoff import tradeoff
 
 COMMAND = "python benchmarks/papers/lucic2015_tradeoffs.py"
 DATA = {  # name: (rows, k, the risk of the first row of the figure, in times the best)

@@ -42,7 +42,7 @@ def sparse_gp(X, y, m, seed):
 def _given(X, y, m, seed, **options):
     """With hyper-parameters of the exact process on 2,000 rows, as in gomes2010; their fit is timed apart."""
     from modicum import SparseGPRegressor
-    from modicum.marginal_likelihood import fit_hyperparameters
+    from modicum.kernels.marginal_likelihood import fit_hyperparameters
 
     def prepare():
         some = np.random.default_rng(seed).permutation(len(X))[:2000]

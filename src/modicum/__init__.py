@@ -11,68 +11,102 @@ from typing import TYPE_CHECKING, Any
 from modicum._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from modicum.base import Learner as Learner
-    from modicum.base import Traits as Traits
-    from modicum.base import load as load
+    from modicum import checks as checks
+    from modicum import cluster as cluster
+    from modicum import coreset as coreset
+    from modicum import datasets as datasets
+    from modicum import evaluate as evaluate
+    from modicum import exceptions as exceptions
+    from modicum import families as families
+    from modicum import kernels as kernels
+    from modicum import mixture as mixture
+    from modicum import plot as plot
+    from modicum import regress as regress
+    from modicum import select as select
+    from modicum import streams as streams
+    from modicum import svm as svm
+    from modicum import tradeoff as tradeoff
     from modicum.checks import check_learner as check_learner
-    from modicum.cluster.exemplars import ExemplarClustering as ExemplarClustering
-    from modicum.cluster.online_kmeans import OnlineKMeans as OnlineKMeans
-    from modicum.coreset.gaussian_mixture import WeightedGaussianMixture as WeightedGaussianMixture
-    from modicum.coreset.kmeans_coreset import KMeansCoreset as KMeansCoreset
-    from modicum.coreset.mixture_coreset import MixtureCoreset as MixtureCoreset
-    from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture as StreamGaussianMixture
-    from modicum.coreset.stream_kmeans import StreamKMeans as StreamKMeans
-    from modicum.coreset.tram import Tram as Tram
-    from modicum.mixture.dirichlet_process import DirichletProcessMixture as DirichletProcessMixture
-    from modicum.mixture.memory_bounded import MemoryBoundedMixture as MemoryBoundedMixture
-    from modicum.regress.krls import KRLS as KRLS
-    from modicum.regress.prototypes import PrototypeRegressor as PrototypeRegressor
-    from modicum.regress.sparse_gp import SparseGPRegressor as SparseGPRegressor
-    from modicum.reservoir import Reservoir as Reservoir
-    from modicum.select.block_greedy import BlockGreedy as BlockGreedy
-    from modicum.select.online_greedy import OnlineGreedy as OnlineGreedy
-    from modicum.select.sieve_streaming import SieveStreaming as SieveStreaming
-    from modicum.select.sieve_streaming_plus_plus import SieveStreamingPlusPlus as SieveStreamingPlusPlus
-    from modicum.select.stream_greedy import StreamGreedy as StreamGreedy
-    from modicum.select.three_sieves import ThreeSieves as ThreeSieves
+    from modicum.cluster import ExemplarClustering as ExemplarClustering
+    from modicum.cluster import OnlineKMeans as OnlineKMeans
+    from modicum.contract import Learner as Learner
+    from modicum.contract import Traits as Traits
+    from modicum.contract import load as load
+    from modicum.coreset import KMeansCoreset as KMeansCoreset
+    from modicum.coreset import MixtureCoreset as MixtureCoreset
+    from modicum.coreset import StreamGaussianMixture as StreamGaussianMixture
+    from modicum.coreset import StreamKMeans as StreamKMeans
+    from modicum.coreset import WeightedGaussianMixture as WeightedGaussianMixture
+    from modicum.mixture import DirichletProcessMixture as DirichletProcessMixture
+    from modicum.mixture import MemoryBoundedMixture as MemoryBoundedMixture
+    from modicum.regress import KRLS as KRLS
+    from modicum.regress import PrototypeRegressor as PrototypeRegressor
+    from modicum.regress import SparseGPRegressor as SparseGPRegressor
+    from modicum.select import BlockGreedy as BlockGreedy
+    from modicum.select import OnlineGreedy as OnlineGreedy
+    from modicum.select import Reservoir as Reservoir
+    from modicum.select import SieveStreaming as SieveStreaming
+    from modicum.select import SieveStreamingPlusPlus as SieveStreamingPlusPlus
+    from modicum.select import StreamGreedy as StreamGreedy
+    from modicum.select import ThreeSieves as ThreeSieves
     from modicum.streams import stream as stream
-    from modicum.svm.stream_svc import StreamSVC as StreamSVC
+    from modicum.svm import StreamSVC as StreamSVC
+    from modicum.tradeoff import Tram as Tram
 
 LEARNERS = {
-    "BlockGreedy": "select.block_greedy",
-    "ExemplarClustering": "cluster.exemplars",
-    "KMeansCoreset": "coreset.kmeans_coreset",
-    "KRLS": "regress.krls",
-    "MemoryBoundedMixture": "mixture.memory_bounded",
-    "MixtureCoreset": "coreset.mixture_coreset",
-    "OnlineGreedy": "select.online_greedy",
-    "OnlineKMeans": "cluster.online_kmeans",
-    "PrototypeRegressor": "regress.prototypes",
-    "Reservoir": "reservoir",
-    "SieveStreaming": "select.sieve_streaming",
-    "SieveStreamingPlusPlus": "select.sieve_streaming_plus_plus",
-    "SparseGPRegressor": "regress.sparse_gp",
-    "StreamGaussianMixture": "coreset.stream_gaussian_mixture",
-    "StreamGreedy": "select.stream_greedy",
-    "StreamKMeans": "coreset.stream_kmeans",
-    "StreamSVC": "svm.stream_svc",
-    "ThreeSieves": "select.three_sieves",
+    "BlockGreedy": "select",
+    "ExemplarClustering": "cluster",
+    "KMeansCoreset": "coreset",
+    "KRLS": "regress",
+    "MemoryBoundedMixture": "mixture",
+    "MixtureCoreset": "coreset",
+    "OnlineGreedy": "select",
+    "OnlineKMeans": "cluster",
+    "PrototypeRegressor": "regress",
+    "Reservoir": "select",
+    "SieveStreaming": "select",
+    "SieveStreamingPlusPlus": "select",
+    "SparseGPRegressor": "regress",
+    "StreamGaussianMixture": "coreset",
+    "StreamGreedy": "select",
+    "StreamKMeans": "coreset",
+    "StreamSVC": "svm",
+    "ThreeSieves": "select",
 }
 _HOMES = LEARNERS | {
-    "DirichletProcessMixture": "mixture.dirichlet_process",
-    "Learner": "base",
-    "Traits": "base",
-    "Tram": "coreset.tram",
-    "WeightedGaussianMixture": "coreset.gaussian_mixture",
+    "DirichletProcessMixture": "mixture",
+    "Learner": "contract",
+    "Traits": "contract",
+    "Tram": "tradeoff",
+    "WeightedGaussianMixture": "coreset",
     "check_learner": "checks",
-    "load": "base",
+    "load": "contract",
     "stream": "streams",
 }
+_ROOMS = (
+    "checks",
+    "cluster",
+    "coreset",
+    "datasets",
+    "evaluate",
+    "exceptions",
+    "families",
+    "kernels",
+    "mixture",
+    "plot",
+    "regress",
+    "select",
+    "streams",
+    "svm",
+    "tradeoff",
+)
 
-__all__ = sorted([*_HOMES, "__version__"])
+__all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"modicum.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'modicum' has no attribute {name!r}")
     value = getattr(import_module(f"modicum.{_HOMES[name]}"), name)

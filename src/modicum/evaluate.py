@@ -15,9 +15,9 @@ from sklearn.base import is_classifier, is_clusterer, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from modicum.base import Learner
+from modicum.contract.history import History
+from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
-from modicum.history import History
 from modicum.rows import n_rows
 from modicum.streams import Chunk, stream
 

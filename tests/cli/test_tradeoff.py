@@ -10,7 +10,7 @@ import modicum
 from modicum import StreamGaussianMixture, StreamKMeans, Tram
 from modicum.cli import tradeoff as cli
 from modicum.cli.tradeoff import first_rows, make_tram
-from modicum.coreset import Tradeoff
+from modicum.tradeoff import Tradeoff
 
 
 @pytest.fixture

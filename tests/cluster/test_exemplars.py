@@ -519,7 +519,7 @@ class TestFit:
 
     def test_large_arrays_go_in_chunks(self, monkeypatch):
         X = blobs(3000)
-        monkeypatch.setattr(modicum.base, "ONE_CHUNK_BYTES", 1000)
+        monkeypatch.setattr("modicum.contract.learner.ONE_CHUNK_BYTES", 1000)
         model = ExemplarClustering(5, budget=300, random_state=0).fit(X)
         assert model.n_seen_ == 3000
         np.testing.assert_array_equal(X[model.exemplar_indices_], model.exemplars_)

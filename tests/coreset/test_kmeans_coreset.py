@@ -6,12 +6,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-import modicum
 from modicum import KMeansCoreset, Learner
+from modicum.contract.validation import LARGEST_VALUE
 from modicum.coreset.coreset import LARGEST_BUCKET, ROOM
 from modicum.datasets import mixture
 from modicum.exceptions import BudgetError, DataError, StateError
-from modicum.validation import LARGEST_VALUE
+from modicum.rules.budget import as_budget
 
 METHODS = ["sensitivity", "lightweight", "uniform"]
 
@@ -233,7 +233,7 @@ def test_a_budget_of_rows(budget, held):
 @pytest.mark.parametrize("budget", ["12 KiB", "20 KB", "1 MiB"])
 def test_a_budget_of_bytes(dtype, budget):
     coreset = KMeansCoreset(20, 3, budget=budget, random_state=0)
-    limit, most = modicum.budget.as_budget(budget).nbytes, 0
+    limit, most = as_budget(budget).nbytes, 0
     assert coreset.plan(3, dtype).nbytes <= limit
     for part in np.array_split(rows().astype(dtype), 90):
         coreset.partial_fit(part)

@@ -8,10 +8,10 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from modicum import Learner, StreamKMeans
-from modicum.budget import as_budget
 from modicum.coreset.coreset import ROOM
 from modicum.datasets import mixture
 from modicum.exceptions import BudgetError, StateError
+from modicum.rules.budget import as_budget
 
 
 def rows(count=6000, columns=4, clusters=12, seed=0):

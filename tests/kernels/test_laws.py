@@ -17,7 +17,7 @@ from modicum.kernels import (
     Precomputed,
     WeisfeilerLehman,
 )
-from modicum.state import from_bytes, to_bytes
+from modicum.state.files import from_bytes, to_bytes
 
 
 def test_symmetric_and_positive_semidefinite(any_kernel, rows):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from modicum import marginal_likelihood
-from modicum.kernels import RBF, Hamming, Linear, Matern32, Polynomial
-from modicum.marginal_likelihood import LEAST_NOISE, fit_hyperparameters, log_likelihood
+from modicum.kernels import RBF, Hamming, Linear, Matern32, Polynomial, marginal_likelihood
+from modicum.kernels.marginal_likelihood import LEAST_NOISE, fit_hyperparameters, log_likelihood
 
 
 def draw(kernel, noise, X, seed=0):

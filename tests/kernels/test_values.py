@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from modicum._jit.kernels import LOWEST, decay
-from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial, distances
+from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial
+from modicum.numeric import distances
 
 WIDTHS = np.array([0.5, 3.0, 1.0])
 

@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist
 
 from modicum import Reservoir
 from modicum.kernels import RBF, Hamming, Laplacian, Matern32, Polynomial, median_width
-from modicum.kernels.distances import PROBED, column_widths
+from modicum.numeric.distances import PROBED, column_widths
 
 
 def test_median_of_distances():

@@ -9,9 +9,9 @@ from sklearn.base import clone
 
 import modicum
 from modicum import DirichletProcessMixture, MemoryBoundedMixture
-from modicum.budget import as_budget
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.families import FullGaussian, Multinomial, as_family
+from modicum.rules.budget import as_budget
 
 CENTERS = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0], [20.0, 20.0]])
 

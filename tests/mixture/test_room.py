@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from modicum.budget import as_budget
 from modicum.exceptions import BudgetError
 from modicum.mixture.room import divide
+from modicum.rules.budget import as_budget
 
 FIXED = 1000
 

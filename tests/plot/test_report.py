@@ -21,8 +21,8 @@ from modicum import (
     __version__,
     stream,
 )
-from modicum.base import Learner
-from modicum.history import History
+from modicum.contract.history import History
+from modicum.contract.learner import Learner
 from modicum.kernels import RBF
 from modicum.plot import write_report
 from modicum.plot.gallery import MOST_ROWS

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from modicum import StreamKMeans, Tram
-from modicum.coreset import tradeoff
 from modicum.plot import write_tradeoff_report
+from modicum.tradeoff import tradeoff
 
 
 @pytest.fixture(scope="module")

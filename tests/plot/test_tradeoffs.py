@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from modicum import StreamKMeans
-from modicum.coreset.tradeoffs import Run, Tradeoff
-from modicum.coreset.tram import Tram
 from modicum.plot.style import as_svg
 from modicum.plot.tradeoffs import data_time, risk_by_size, risk_time, search_path
+from modicum.tradeoff.tradeoffs import Run, Tradeoff
+from modicum.tradeoff.tram import Tram
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 import modicum
 from modicum.kernels import RBF, Matern52
+from modicum.kernels.projected_process import JITTER, Moments, fit_projected, log_likelihood, projected_posterior
 from modicum.regress.calibration import Calibration
-from modicum.regress.projected import Moments, fit_projected, log_likelihood, projected_posterior
 from modicum.regress.sparse_gp import SparseGPRegressor
-from modicum.select.objectives.projected_error import JITTER
 
 KERNEL, NOISE = 1.5 * RBF([1.0, 2.0, 0.8]), 0.05
 

@@ -7,7 +7,7 @@ from modicum._jit import exemplar as jit
 from modicum.kernels import as_dissimilarity
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
-from modicum.select.stream_greedy import grow, improve
+from modicum.select.swaps import grow, improve
 
 K = 5
 

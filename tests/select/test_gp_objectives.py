@@ -7,10 +7,11 @@ import pytest
 
 from modicum import state
 from modicum.kernels import RBF, Matern32
+from modicum.kernels.projected_process import JITTER, inverse_factor
 from modicum.select.objectives.error import PredictionError
-from modicum.select.objectives.projected_error import JITTER, ProjectedError, inverse_factor
+from modicum.select.objectives.projected_error import ProjectedError
 from modicum.select.objectives.variance import VarianceReduction
-from modicum.select.stream_greedy import grow, improve
+from modicum.select.swaps import grow, improve
 
 OBJECTIVES = [VarianceReduction, PredictionError, ProjectedError]
 KERNEL, NOISE = 1.7 * RBF([1.0, 2.0, 0.7]), 0.05

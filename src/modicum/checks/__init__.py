@@ -9,8 +9,8 @@ input, stream, budget, resume, merge, weights, seed, threads, hostile, prose.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from modicum.base import Learner
 from modicum.checks import budget, data, hostile, merge, prose, resume, seed, streams, threads, weights
+from modicum.contract.learner import Learner
 
 CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
     "input": data.CHECKS,

@@ -1,7 +1,7 @@
 """Budget: what is held stays within it, however long the stream."""
 
-from modicum.base import Learner
 from modicum.checks.common import assert_within_budget, fresh, rows, targets
+from modicum.contract.learner import Learner
 
 
 def state_stays_within_the_budget(learner: Learner) -> None:

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from modicum.base import Learner, Traits
-from modicum.budget import Budget, as_budget
+from modicum.contract.learner import Learner, Traits
+from modicum.rules.budget import Budget, as_budget
 
 ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "decision_function")
 Check = TypeVar("Check", bound=Callable[..., None])

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from modicum.base import Learner
 from modicum.checks.common import error_of, fresh, learned, outputs, rows, targets, when
+from modicum.contract.learner import Learner
 
 
 def input_is_not_written_to(learner: Learner) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from modicum.base import Learner
 from modicum.checks.common import outputs
+from modicum.contract.learner import Learner
 from modicum.exceptions import StateError
-from modicum.state import Part, sealed, unsealed
+from modicum.state.files import sealed, unsealed
+from modicum.state.packing import LEARNERS
+from modicum.state.part import Part
 
 HOSTILE: dict[type, list[Any]] = {
     bool: [7, None, "x"],
@@ -67,7 +69,7 @@ def _change_value(header: Any, path: tuple[Any, ...], rng: np.random.Generator) 
         value[str(rng.choice(["predict", "partial_fit", "_learn", "n_seen_", "values", "kernel", "_rng"]))] = 2
         return f"{name} with a key of ours", header
     if path[-1] == "class":
-        owner["class"] = str(rng.choice(sorted([*Part._known, *Learner._registry])))
+        owner["class"] = str(rng.choice(sorted([*Part._known, *LEARNERS])))
     else:
         hostile = MODEST if type(value) is int and "params" in path else HOSTILE.get(type(value), HOSTILE[list])
         owner[path[-1]] = hostile[rng.integers(len(hostile))]

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from modicum.base import Learner
 from modicum.checks.common import answers, error_of, fresh, functions_of, learned, rows, targets
 from modicum.checks.forge import forgeries, harm_of_state
 from modicum.checks.odd import harm_of_chunk, odd_chunks
+from modicum.contract.learner import Learner
 from modicum.exceptions import ModicumError, StateError
 
 FORGERIES = 24  # of one state; the attack in `tests/attack` tries thousands

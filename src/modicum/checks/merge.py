@@ -1,7 +1,7 @@
 """Merge: shards add up, the budget holds, the other side is left alone."""
 
-from modicum.base import Learner
 from modicum.checks.common import assert_same, assert_within_budget, fresh, learned, outputs, rows, targets, when
+from modicum.contract.learner import Learner
 from modicum.exceptions import StateError
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modicum.base import Learner
 from modicum.checks.common import answers
+from modicum.contract.learner import Learner
 
 Chunk = dict[str, Any]  # arguments of `partial_fit`
 Make = Callable[[np.ndarray], Any]

@@ -4,8 +4,8 @@ import inspect
 import re
 from functools import partial
 
-from modicum.base import Learner
 from modicum.checks.common import error_of, fresh, rows, targets
+from modicum.contract.learner import Learner
 
 SECTIONS = ("Cost", "Parameters", "Attributes", "Examples", "References")
 

@@ -3,8 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from modicum.base import Learner, load
 from modicum.checks.common import assert_same, fresh, functions_of, learned, outputs, rows, targets
+from modicum.contract.learner import Learner
+from modicum.contract.loading import load
 
 
 def going_on_after_loading_is_never_having_stopped(learner: Learner) -> None:

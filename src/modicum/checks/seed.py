@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from modicum.base import Learner
 from modicum.checks.common import learned, rows
+from modicum.contract.learner import Learner
 
 
 def same_seed_same_bytes(learner: Learner) -> None:

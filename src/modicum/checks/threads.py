@@ -4,8 +4,8 @@ from threading import Event, Thread
 
 import numpy as np
 
-from modicum.base import Learner
 from modicum.checks.common import ANSWERS, fresh, rows, targets
+from modicum.contract.learner import Learner
 
 CHUNKS = 8
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from modicum.base import Learner
 from modicum.checks.common import assert_same, fresh, learned, outputs, rows, targets, when
+from modicum.contract.learner import Learner
 
 
 @when(lambda traits: traits.weights)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from modicum.base import Learner
 from modicum.cli import options as o
 from modicum.cli.values import parameter
+from modicum.contract.learner import Learner
 
 
 @dataclass(frozen=True)

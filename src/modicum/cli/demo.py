@@ -7,11 +7,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from modicum.budget import format_bytes
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cluster.exemplars import ExemplarClustering
 from modicum.datasets import mixture
+from modicum.rules.budget import format_bytes
 from modicum.streams import Stream, stream
 
 

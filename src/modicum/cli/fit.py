@@ -9,13 +9,13 @@ import typer
 from typer.core import TyperGroup
 
 import modicum
-from modicum.base import Learner
 from modicum.cli import options as o
 from modicum.cli.output import check_folder
 from modicum.cli.picks import picked_rows
 from modicum.cli.printing import say
 from modicum.cli.run import Run, learn
 from modicum.cli.values import command_name
+from modicum.contract.learner import Learner
 
 
 class _ByAnyPart(TyperGroup):

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from modicum.base import load
 from modicum.cli import options as o
 from modicum.cli.printing import say
+from modicum.contract.loading import load
 
 
 def command(

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
-from modicum import state
-from modicum.base import from_content
 from modicum.cli import options as o
 from modicum.cli.output import check_folder
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import say
+from modicum.contract.checkpoint import Checkpoint
+from modicum.contract.loading import from_content, read_content
 
 
 def command(
@@ -21,7 +21,7 @@ def command(
 ) -> None:
     """Name components of a mixture. They keep their names while it goes on learning, and when it is merged."""
     check_folder(output)
-    content = state.read(path)
+    content = read_content(path)
     learner: Any = from_content(content, str(path))
     if not hasattr(learner, "name_component"):
         raise ValueError(f"{path} is of a {type(learner).__name__}, which has no components to name.")
@@ -29,7 +29,7 @@ def command(
         _rename(learner, pair)
     place = content.get("checkpoint")
     if output is None and place is not None:  # so that the run can go on
-        run = state.Checkpoint(path, every=0, run=place["run"])
+        run = Checkpoint(path, every=0, run=place["run"])
         run.write(learner, place["position"], finished=place["finished"])
     else:
         learner.save(output or path)

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from modicum.base import Learner
 from modicum.cli.values import parameter
+from modicum.contract.learner import Learner
 
 HOW_MANY = ("n_exemplars", "n_clusters", "n_components", "n_active", "budget")  # the first that a constructor has is -k
 SHARED_HELP = {"random_state": "An int makes the result repeatable."}  # where a docstring has nothing to add

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.base import Learner
 from modicum.cli.options import parse_shape
+from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
 from modicum.streams import Stream
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import typer
 from sklearn.base import is_classifier
 
-from modicum.base import load
 from modicum.cli import options as o
 from modicum.cli.output import writer
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.sources import reading
+from modicum.contract.loading import load
 from modicum.exceptions import DataError
 from modicum.streams import stream
 

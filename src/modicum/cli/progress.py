@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from sklearn.base import is_classifier
 
-from modicum.base import Learner
-from modicum.budget import format_bytes
+from modicum.contract.learner import Learner
+from modicum.rules.budget import format_bytes
 from modicum.streams import Stream
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import typer
 from sklearn.base import is_classifier
 
-from modicum.base import Learner
 from modicum.cli.picks import check_report
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.sources import reading
+from modicum.contract.checkpoint import Checkpoint, parse_seconds
+from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
-from modicum.state import Checkpoint, parse_seconds
 from modicum.streams import Stream, stream
 
 INTERRUPTED = 130  # the shell's exit code for a program ended by Ctrl-C

@@ -8,11 +8,11 @@ import numpy as np
 import typer
 from sklearn.base import is_classifier
 
-from modicum import state
-from modicum.base import Learner, from_content
-from modicum.budget import format_bytes
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
+from modicum.contract.learner import Learner
+from modicum.contract.loading import from_content, read_content
+from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
 MOST_NAMES = 12  # of classes or components to print
@@ -23,7 +23,7 @@ def command(
     path: StatePath, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
 ) -> None:
     """Show what a state file holds."""
-    content = state.read(path)
+    content = read_content(path)
     learner = from_content(content, str(path))
     facts = describe(learner) | _place(content)
     if as_json:

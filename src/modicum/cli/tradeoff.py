@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from modicum.budget import format_bytes
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
 from modicum.cli.output import check_folder, check_place, writer
@@ -16,12 +15,13 @@ from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.sources import reading
 from modicum.cli.values import parameter
-from modicum.coreset import Tradeoff, Tram
-from modicum.coreset import tradeoff as try_all
-from modicum.coreset.rounds import Round
 from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
 from modicum.coreset.stream_kmeans import StreamKMeans
+from modicum.rules.budget import format_bytes
 from modicum.streams import Stream, stream
+from modicum.tradeoff import Tradeoff, Tram
+from modicum.tradeoff import tradeoff as try_all
+from modicum.tradeoff.rounds import Round
 
 AIMS = {"kmeans": Aim(StreamKMeans), "mixture": Aim(StreamGaussianMixture)}
 MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import modicum
-from modicum.base import Learner
+from modicum.contract.learner import Learner
 from modicum.families import FAMILIES
 from modicum.kernels import named as kernels
-from modicum.params import ROWS
+from modicum.rules.params import ROWS
 from modicum.select.objectives import named as objectives
 from modicum.streams import stream
 

@@ -5,22 +5,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from modicum.base import Learner, Traits
-from modicum.budget import Plan, as_budget, format_bytes, hoeffding_error, hoeffding_size
+from modicum.contract.history import History
+from modicum.contract.learner import Learner, Traits
 from modicum.exceptions import DataError
-from modicum.history import History
-from modicum.invariants import Array, Is, Real, Scope, Violation, Whole
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
-from modicum.moments import RunningMean
-from modicum.parallel import run_tiles
-from modicum.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, TRUTH, Int, Number, OneOf
-from modicum.reservoir import BottomK
-from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
+from modicum.numeric.hoeffding import hoeffding_error, hoeffding_size
+from modicum.numeric.moments import RunningMean
+from modicum.numeric.parallel import run_tiles
+from modicum.rows import BottomK, are_objects, average_bytes, is_sparse, n_rows, take
+from modicum.rules.budget import Plan, as_budget, format_bytes
+from modicum.rules.invariants import Array, Is, Real, Scope, Violation, Whole
+from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, TRUTH, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee, check_uniform
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
-from modicum.select.stream_greedy import grow, improve
+from modicum.select.swaps import grow, improve
 from modicum.streams import Chunk, Stream, stream
 
 ROWS_PER_EXEMPLAR, FEWEST_ROWS = 32, 3000  # validation rows that a size in bytes buys at most: more change little

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.kmeans import follow_rows
-from modicum.base import Traits
-from modicum.centers import CentersMixin
-from modicum.invariants import Array
-from modicum.params import RANDOM_STATE, Int
+from modicum.contract.centers import CentersMixin
+from modicum.contract.learner import Traits
+from modicum.rules.invariants import Array
+from modicum.rules.params import RANDOM_STATE, Int
 
 
 class OnlineKMeans(CentersMixin):

@@ -1,8 +1,17 @@
 """Coresets: small weighted summaries on which a solution is nearly as good as on all rows."""
 
-from modicum.coreset.grid import tradeoff
+from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
+from modicum.coreset.kmeans_coreset import KMeansCoreset
+from modicum.coreset.mixture_coreset import MixtureCoreset
 from modicum.coreset.seeding import kmeans_plusplus
-from modicum.coreset.tradeoffs import Tradeoff
-from modicum.coreset.tram import Tram
+from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
+from modicum.coreset.stream_kmeans import StreamKMeans
 
-__all__ = ["Tradeoff", "Tram", "kmeans_plusplus", "tradeoff"]
+__all__ = [
+    "KMeansCoreset",
+    "MixtureCoreset",
+    "StreamGaussianMixture",
+    "StreamKMeans",
+    "WeightedGaussianMixture",
+    "kmeans_plusplus",
+]

@@ -13,10 +13,10 @@ import numpy as np
 from modicum.coreset.cells import Cells
 from modicum.coreset.laws import lightweight, mixture, sensitivity, uniform
 from modicum.coreset.systematic import systematic
-from modicum.invariants import Array, Real, Whole
-from modicum.nearest import by_label
-from modicum.params import TRUTH
-from modicum.state import Part
+from modicum.numeric.nearest import by_label
+from modicum.rules.invariants import Array, Real, Whole
+from modicum.rules.params import TRUTH
+from modicum.state.part import Part
 
 LAWS: dict[str, Callable[[Cells], np.ndarray]] = {
     "sensitivity": sensitivity,

@@ -9,7 +9,7 @@ import numpy as np
 from modicum._jit.nearest import add_residuals
 from modicum.coreset.seeding import add_seeds, seed_rows
 from modicum.coreset.systematic import systematic
-from modicum.nearest import nearest
+from modicum.numeric.nearest import nearest
 
 SEEDED_FROM = 100  # rows per center that centers are chosen from: more take longer and make no better cells
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from modicum.base import Learner, Traits
-from modicum.budget import Plan, as_budget
+from modicum.contract.learner import Learner, Traits
 from modicum.coreset.bucket import Bucket, Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
 from modicum.exceptions import DataError
-from modicum.invariants import Is, Whole
+from modicum.rules.budget import Plan, as_budget
+from modicum.rules.invariants import Is, Whole
 
 ROOM = BUCKETS + 2  # bucketfuls of rows: full ones, one that is being filled, and the summary
 LARGEST_BUCKET = 4  # times the summary: larger buckets would add next to no accuracy to it

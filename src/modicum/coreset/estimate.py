@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from modicum.coreset.bucket import Bucket
-from modicum.nearest import nearest
+from modicum.numeric.nearest import nearest
 
 
 class CostEstimate(NamedTuple):

@@ -16,11 +16,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from modicum._jit.gaussian_mixture import add_labelled, expect, expect_and_add
 from modicum.coreset.weighted_kmeans import weighted_kmeans
 from modicum.exceptions import DataError
-from modicum.kernels.distances import in_tiles
-from modicum.nearest import by_label, nearest
-from modicum.parallel import run_tiles
-from modicum.params import NULL, RANDOM_STATE, ROWS, Constraint, Int, Number, OneOf, check_params
-from modicum.rng import as_generator
+from modicum.numeric.distances import in_tiles
+from modicum.numeric.nearest import by_label, nearest
+from modicum.numeric.parallel import run_tiles
+from modicum.rules.params import NULL, RANDOM_STATE, ROWS, Constraint, Int, Number, OneOf, check_params
+from modicum.state.rng import as_generator
 
 TILES = 16  # of rows at most, each with moments of its own: so many threads can work, and results don't depend on them
 LEAST_TILE = 2048  # rows

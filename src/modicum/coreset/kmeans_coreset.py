@@ -6,7 +6,7 @@ import numpy as np
 
 from modicum.coreset.bucket import Reducer
 from modicum.coreset.kmeans_cost import KMeansCost
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 
 class KMeansCoreset(KMeansCost):

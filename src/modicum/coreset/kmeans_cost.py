@@ -8,8 +8,8 @@ from sklearn.utils import check_array
 from modicum.coreset.coreset import CoresetLearner
 from modicum.coreset.estimate import CostEstimate, estimate_sum, uncertain_gaps
 from modicum.exceptions import DataError
-from modicum.nearest import nearest
-from modicum.params import Number, check_params
+from modicum.numeric.nearest import nearest
+from modicum.rules.params import Number, check_params
 
 
 class KMeansCost(CoresetLearner):

@@ -7,7 +7,7 @@ import numpy as np
 from modicum.coreset.bucket import Reducer
 from modicum.coreset.coreset import CoresetLearner
 from modicum.coreset.estimate import CostEstimate, estimate_sum
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, check_params
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, check_params
 
 CELLS_PER_COMPONENT = 2  # cells are round: with more of them, small groups of rows have one of their own
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from modicum._jit.seeding import seed
-from modicum.rng import as_generator
+from modicum.state.rng import as_generator
 
 
 def kmeans_plusplus(

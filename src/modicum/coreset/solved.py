@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from modicum.coreset.coreset import CoresetLearner
-from modicum.invariants import ABSENT, Whole
+from modicum.rules.invariants import ABSENT, Whole
 
 LEAST_POINTS = 1000  # of a summary whose size was not given
 

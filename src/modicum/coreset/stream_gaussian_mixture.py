@@ -9,8 +9,8 @@ from modicum.coreset.bucket import Reducer
 from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
 from modicum.coreset.mixture_coreset import CELLS_PER_COMPONENT
 from modicum.coreset.solved import SolvedCoreset
-from modicum.invariants import ABSENT, Array, Keyed
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
+from modicum.rules.invariants import ABSENT, Array, Keyed
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
 POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 numbers to be told by them
 OF_EM = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")

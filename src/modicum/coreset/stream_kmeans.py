@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from modicum.centers import CentersMixin
+from modicum.contract.centers import CentersMixin
 from modicum.coreset.bucket import Reducer
 from modicum.coreset.kmeans_cost import KMeansCost
 from modicum.coreset.solved import SolvedCoreset
 from modicum.coreset.weighted_kmeans import weighted_kmeans
-from modicum.invariants import ABSENT, Array, Keyed
-from modicum.nearest import nearest
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
+from modicum.numeric.nearest import nearest
+from modicum.rules.invariants import ABSENT, Array, Keyed
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about a hundredth above that of all rows
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from modicum.coreset.bucket import Bucket, Reducer
-from modicum.invariants import Array, Each, Is, Whole
 from modicum.rows import Rows, RowsOf
-from modicum.state import Part
+from modicum.rules.invariants import Array, Each, Is, Whole
+from modicum.state.part import Part
 
 BUCKETS = 8
 

@@ -1,7 +1,6 @@
 """Kernels and dissimilarities, named or any callable, computed chunk against chunk."""
 
 from modicum.kernels.dissimilarity import Dissimilarity, as_dissimilarity
-from modicum.kernels.distances import median_width
 from modicum.kernels.dot import Linear, Polynomial
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.hamming import Hamming
@@ -13,6 +12,7 @@ from modicum.kernels.normalized import Normalized
 from modicum.kernels.precomputed import Precomputed
 from modicum.kernels.rbf import RBF
 from modicum.kernels.weisfeiler_lehman import WeisfeilerLehman
+from modicum.numeric.distances import median_width
 
 __all__ = [
     "GIVEN_KERNEL",

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.invariants import TEXT
-from modicum.kernels.distances import square_norms
 from modicum.kernels.pairs import fill
-from modicum.parallel import run_tiles
-from modicum.params import TRUTH, Where
+from modicum.numeric.distances import square_norms
+from modicum.numeric.parallel import run_tiles
 from modicum.rows import is_sparse, n_rows, take
-from modicum.state import FUNCTION, Part
+from modicum.rules.invariants import TEXT
+from modicum.rules.params import TRUTH, Where
+from modicum.state.part import FUNCTION, Part
 
 PROBES, MOST_PROBED = 64, 2048  # rows whose nearest others, among so many, tell how fine distances are
 LOST_DIGITS = 1e-3  # how rough they may become

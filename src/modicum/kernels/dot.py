@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from modicum.invariants import Real, Whole
-from modicum.kernels.distances import product, square_norms
 from modicum.kernels.kernel import Kernel, Pullback
-from modicum.params import NULL, Int, Number, check_params
+from modicum.numeric.distances import product, square_norms
+from modicum.rules.invariants import Real, Whole
+from modicum.rules.params import NULL, Int, Number, check_params
 
 
 class Linear(Kernel):

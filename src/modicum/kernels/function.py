@@ -8,9 +8,9 @@ import numpy as np
 from modicum.exceptions import DataError, StateError
 from modicum.kernels.kernel import Kernel
 from modicum.kernels.pairs import fill
-from modicum.params import TRUTH
 from modicum.rows import n_rows
-from modicum.state import FUNCTION, Missing
+from modicum.rules.params import TRUTH
+from modicum.state.part import FUNCTION, Missing
 
 
 class FunctionKernel(Kernel):

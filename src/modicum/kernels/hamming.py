@@ -6,9 +6,9 @@ import numpy as np
 
 from modicum._jit.kernels import look_up_differences
 from modicum.exceptions import DataError
-from modicum.kernels.distances import in_tiles, median_width
 from modicum.kernels.kernel import Pullback
 from modicum.kernels.stationary import Stationary
+from modicum.numeric.distances import in_tiles, median_width
 
 
 class Hamming(Stationary):

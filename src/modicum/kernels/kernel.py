@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from modicum.invariants import Is, Real
-from modicum.params import TRUTH, Number, check_params
 from modicum.rows import n_rows, take
-from modicum.state import Part
+from modicum.rules.invariants import Is, Real
+from modicum.rules.params import TRUTH, Number, check_params
+from modicum.state.part import Part
 
 Pullback = Callable[[np.ndarray], np.ndarray]
 

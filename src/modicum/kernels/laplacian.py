@@ -6,9 +6,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from modicum._jit.kernels import decay
-from modicum.kernels.distances import in_tiles, median_width
 from modicum.kernels.kernel import Pullback
 from modicum.kernels.stationary import Stationary
+from modicum.numeric.distances import in_tiles, median_width
 from modicum.rows import is_sparse, n_rows
 
 

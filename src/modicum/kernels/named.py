@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from modicum.exceptions import DataError
-from modicum.invariants import Is
 from modicum.kernels.dot import Linear, Polynomial
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.hamming import Hamming
@@ -15,9 +14,10 @@ from modicum.kernels.normalized import Normalized
 from modicum.kernels.rbf import RBF
 from modicum.kernels.stationary import Radial
 from modicum.kernels.weisfeiler_lehman import WeisfeilerLehman
-from modicum.params import OneOf, Where
 from modicum.rows import are_objects, is_sparse
-from modicum.state import FUNCTION
+from modicum.rules.invariants import Is
+from modicum.rules.params import OneOf, Where
+from modicum.state.part import FUNCTION
 
 NAMED: dict[str, Callable[[], Kernel]] = {
     "rbf": RBF,

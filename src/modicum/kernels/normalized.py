@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from modicum.invariants import Is
 from modicum.kernels.kernel import Kernel, Pullback
-from modicum.params import TRUTH
+from modicum.rules.invariants import Is
+from modicum.rules.params import TRUTH
 
 
 class Normalized(Kernel):

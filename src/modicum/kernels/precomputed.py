@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.invariants import Array
 from modicum.kernels.kernel import Kernel
+from modicum.rules.invariants import Array
 
 
 class Precomputed(Kernel):

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from modicum.exceptions import DataError
-from modicum.invariants import Array, Real
-from modicum.kernels.distances import column_widths, median_width, shaped_distances, square_distances
 from modicum.kernels.kernel import Kernel, Pullback
-from modicum.params import NULL, POSITIVE, TRUTH, Constraint, Where, check_params
+from modicum.numeric.distances import column_widths, median_width, shaped_distances, square_distances
 from modicum.rows import is_sparse, n_rows
+from modicum.rules.invariants import Array, Real
+from modicum.rules.params import NULL, POSITIVE, TRUTH, Constraint, Where, check_params
 
 ONE_EACH = Where(
     lambda value: np.ndim(value) == 1 and len(value) > 0 and all(map(POSITIVE.accepts, value)), "one such per column"

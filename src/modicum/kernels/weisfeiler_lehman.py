@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from modicum.exceptions import DataError
-from modicum.invariants import Whole
 from modicum.kernels.kernel import Kernel
-from modicum.params import Int, check_params
+from modicum.rules.invariants import Whole
+from modicum.rules.params import Int, check_params
 
 _NEIGHBOR = np.uint64(0xD1B54A32D192ED03)  # tells a neighbor's label from the node's own
 

@@ -1,1 +1,6 @@
 """Mixtures whose number of components is found with them."""
+
+from modicum.mixture.dirichlet_process import DirichletProcessMixture
+from modicum.mixture.memory_bounded import MemoryBoundedMixture
+
+__all__ = ["DirichletProcessMixture", "MemoryBoundedMixture"]

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from modicum.families import Family
-from modicum.invariants import TEXT, Array, Each, Is, Real, Whole
-from modicum.kernels.distances import in_tiles
 from modicum.mixture.splits import Split
 from modicum.mixture.sticks import Sticks
-from modicum.state import Part, held_bytes
+from modicum.numeric.distances import in_tiles
+from modicum.rules.invariants import TEXT, Array, Each, Is, Real, Whole
+from modicum.state.packing import held_bytes
+from modicum.state.part import Part
 
 FIELDS = ("family", "concentration", "counts", "sums", "names", "n_born")
 

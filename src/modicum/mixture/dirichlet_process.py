@@ -13,7 +13,7 @@ from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components
 from modicum.mixture.items import Items
 from modicum.mixture.search import Search
-from modicum.params import NULL, POSITIVE, Constraint, Int, check_params
+from modicum.rules.params import NULL, POSITIVE, Constraint, Int, check_params
 
 LEAST_ROWS = 5000  # with which a search begins that goes on with twice as many, until it has all
 

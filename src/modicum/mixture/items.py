@@ -10,7 +10,7 @@ from scipy.special import entr
 
 from modicum.families import Family
 from modicum.mixture.components import Components
-from modicum.parallel import run_tiles
+from modicum.numeric.parallel import run_tiles
 
 TILE = 512  # items, at least: enough for matrix products at full speed
 TILES = 64  # at most, since each adds up sums of its own: so results do not depend on the number of threads

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from modicum.families import Family
-from modicum.invariants import Array, Whole
 from modicum.mixture.items import Items
 from modicum.rows import Rows, RowsOf
-from modicum.state import Part
+from modicum.rules.invariants import Array, Whole
+from modicum.state.part import Part
 
 
 class Memory(Part):

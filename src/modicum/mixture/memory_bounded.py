@@ -7,19 +7,19 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from modicum.base import Learner, Traits
-from modicum.budget import Plan, as_budget
+from modicum.contract.history import History
+from modicum.contract.learner import Learner, Traits
 from modicum.families import FAMILY, Family, as_family
-from modicum.history import History
-from modicum.invariants import Is, Real
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import Compression
 from modicum.mixture.memory import Memory
 from modicum.mixture.room import Room, divide
 from modicum.mixture.search import Search
-from modicum.parallel import single_threaded_blas
-from modicum.params import BUDGET, NULL, POSITIVE, TRUTH, Int
+from modicum.numeric.parallel import single_threaded_blas
+from modicum.rules.budget import Plan, as_budget
+from modicum.rules.invariants import Is, Real
+from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int
 
 ROUND = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")
 ROUNDS = 128  # that the history tells of

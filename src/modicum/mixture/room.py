@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from modicum.budget import Budget
 from modicum.exceptions import BudgetError
 from modicum.mixture.compression import Cost
+from modicum.rules.budget import Budget
 
 CLUMPS_PER_COMPONENT = 2  # at least, where components are paid for: with fewer there would be nothing to choose from
 

@@ -15,8 +15,8 @@ from modicum.mixture.components import Components
 from modicum.mixture.items import Expectation, Items
 from modicum.mixture.splits import Split, split_firmly, split_softly
 from modicum.mixture.sticks import Sticks
-from modicum.nearest import by_label
-from modicum.parallel import run_tiles
+from modicum.numeric.nearest import by_label
+from modicum.numeric.parallel import run_tiles
 
 ONE_GROUP = np.zeros(1, np.intp)  # where the only group of items starts
 FIRST_GROUPS = 1, 4  # to begin with: two parts may lose where four gain, and four may be too many to merge again

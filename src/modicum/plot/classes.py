@@ -7,17 +7,7 @@ import numpy as np
 
 from modicum.plot.images import check_shape
 from modicum.plot.numbers import clipped, percent, short
-from modicum.plot.style import (
-    FONT,
-    LIGHT,
-    PALETTE,
-    WIDTH,
-    empty_figure,
-    format_ticks,
-    name_axes,
-    new_figure,
-    shades,
-)
+from modicum.plot.style import FONT, LIGHT, PALETTE, WIDTH, empty_figure, format_ticks, name_axes, new_figure, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum._optional import require
-from modicum.nearest import nearest
+from modicum.numeric.nearest import nearest
 from modicum.plot.numbers import short
 from modicum.plot.planes import Points, weighted_map
 from modicum.plot.style import LIGHT, format_ticks, name_axes, new_figure

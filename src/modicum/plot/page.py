@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from modicum.plot import numbers
-from modicum.state import Part
+from modicum.state.part import Part
 
 
 @dataclass(frozen=True)

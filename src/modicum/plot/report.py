@@ -9,14 +9,14 @@ from sklearn.base import BaseEstimator
 
 from modicum import __version__
 from modicum._optional import require
-from modicum.base import Learner
-from modicum.coreset.tradeoffs import Tradeoff
-from modicum.coreset.tram import Tram
+from modicum.contract.learner import Learner
 from modicum.plot.page import Code, Context, Facts, Page, Section, describe
 from modicum.plot.pages import content_of
 from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
-from modicum.state import write_atomically
+from modicum.state.files import write_atomically
+from modicum.tradeoff.tradeoffs import Tradeoff
+from modicum.tradeoff.tram import Tram
 
 
 def write_report(

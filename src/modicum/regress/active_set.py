@@ -4,15 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Kernel
-from modicum.params import NULL
-from modicum.reservoir import place
-from modicum.rows import Rows, RowsOf, n_rows, take
+from modicum.rows import Rows, RowsOf, n_rows, put_values, take
+from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.rules.params import NULL
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.validated import Validated
-from modicum.select.stream_greedy import grow, improve
-from modicum.state import Part
+from modicum.select.swaps import grow, improve
+from modicum.state.part import Part
 
 BLOCK = 512  # candidates looked at together
 MOST_ROUNDS = 4  # times that a block is gone through while it brings swaps
@@ -79,7 +78,7 @@ class ActiveSet(Part):
 
     def put_rows(self, slots: np.ndarray, X: Any, y: np.ndarray, shares: np.ndarray) -> None:
         """Rows take places in the sample, whose weights are now `shares`."""
-        self.sample_targets = place(self.sample_targets, slots, y)
+        self.sample_targets = put_values(self.sample_targets, slots, y)
         if self._rows is None:
             self.objective.put_rows(slots, X, shares, y - self.center)
         elif n_rows(X):
@@ -138,8 +137,8 @@ class ActiveSet(Part):
     def _note(self, changes: list[tuple[int, int]], y: np.ndarray, row_ids: np.ndarray) -> set[int]:
         """Write down who has taken which slots; returns the slots."""
         for i, slot in changes:
-            self.targets = place(self.targets, np.array([slot]), y[i : i + 1])
-            self.ids = place(self.ids, np.array([slot]), row_ids[i : i + 1])
+            self.targets = put_values(self.targets, np.array([slot]), y[i : i + 1])
+            self.ids = put_values(self.ids, np.array([slot]), row_ids[i : i + 1])
         return {slot for _, slot in changes}
 
     def retune(self, kernel: Kernel, noise: float) -> None:

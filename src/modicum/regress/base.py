@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from modicum.base import Learner
+from modicum.contract.learner import Learner
+from modicum.contract.validation import LARGEST_VALUE, refuse_disguised
 from modicum.exceptions import DataError
-from modicum.validation import LARGEST_VALUE, refuse_disguised
 
 
 class Regressor(RegressorMixin, Learner):

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from modicum.invariants import Array
-from modicum.state import Part
+from modicum.rules.invariants import Array
+from modicum.state.part import Part
 
 WINDOW = 1024  # rows whose errors are remembered: their mean square is known to within a few percent
 ENOUGH = 64  # rows from which factors say more than the model does

@@ -7,19 +7,18 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from modicum._jit.krls import learn_rows
-from modicum.base import Traits, missing_functions
-from modicum.budget import as_budget, format_bytes
+from modicum.contract.history import History
+from modicum.contract.learner import Traits
 from modicum.exceptions import DataError
-from modicum.history import History
-from modicum.invariants import LIMIT, Array, Is, Real, Whole
 from modicum.kernels import KERNEL, Kernel, as_kernel, may_fail, takes_objects
-from modicum.linalg import Inverse, Squares
-from modicum.parallel import run_tiles
-from modicum.params import BUDGET, NULL, RANDOM_STATE, Number
+from modicum.numeric.linalg import Inverse, Squares
+from modicum.numeric.parallel import run_tiles
 from modicum.regress.base import Regressor
-from modicum.reservoir import place
-from modicum.rows import Rows, RowsOf, average_bytes, n_rows, take
-from modicum.waiting import Waiting
+from modicum.rows import Rows, RowsOf, Waiting, average_bytes, n_rows, put_values, take
+from modicum.rules.budget import as_budget, format_bytes
+from modicum.rules.invariants import LIMIT, Array, Is, Real, Whole
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, Number
+from modicum.state.packing import missing_functions
 
 FIRST_ROWS = 100  # of the stream, from which a kernel's width is found: their 4,950 distances are plenty
 FEWEST, MOST = 128, 1024  # rows of a block: few while rows join, for they have to be compared with each other
@@ -273,7 +272,7 @@ class KRLS(Regressor):
         self._posterior.n = n
         taken = np.flatnonzero(holder >= 0)
         self._rows.put(taken, take(X, holder[taken]))
-        self._ids = place(self._ids, taken, row_ids[holder[taken]])
+        self._ids = put_values(self._ids, taken, row_ids[holder[taken]])
 
     def _novelty(self) -> float:
         return max(float(self.ald_threshold), LEAST_NOVELTY)
@@ -383,7 +382,7 @@ class KRLS(Regressor):
                 slot = np.array([self._prior.n])
                 self._prior.append(K[i], own[i])
                 self._rows.put(slot, take(X, slice(i, i + 1)))
-                self._ids = place(self._ids, slot, row_ids[i : i + 1])
+                self._ids = put_values(self._ids, slot, row_ids[i : i + 1])
                 K = np.column_stack([K, between[:, i]])
         return K
 

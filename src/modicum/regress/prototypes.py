@@ -6,14 +6,14 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
-from modicum.base import Traits
-from modicum.invariants import Is
-from modicum.parallel import run_tiles
-from modicum.params import NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
+from modicum.contract.learner import Traits
+from modicum.numeric.parallel import run_tiles
 from modicum.regress.base import Regressor
-from modicum.reservoir import Reservoir
 from modicum.rows import n_rows, take
+from modicum.rules.invariants import Is
+from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
 from modicum.select.block_greedy import BlockGreedy
+from modicum.select.reservoir import Reservoir
 from modicum.select.selector import TRANSFORM_TILE, Selector
 
 JITTER = 1e-10  # of the mean of the diagonal: similar prototypes make the equations nearly singular

@@ -8,25 +8,25 @@ from typing import Any, cast
 
 import numpy as np
 
-from modicum.base import Traits, missing_functions
-from modicum.budget import Plan, as_budget, format_bytes
-from modicum.history import History
-from modicum.invariants import Is, Real, Whole
+from modicum.contract.history import History
+from modicum.contract.learner import Traits
 from modicum.kernels import KERNEL, Kernel, Scaled, as_kernel, may_fail, takes_objects
-from modicum.marginal_likelihood import FIRST_NOISE, fit_hyperparameters
-from modicum.moments import RunningMean
-from modicum.parallel import run_tiles, single_threaded_blas
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf
+from modicum.kernels.marginal_likelihood import FIRST_NOISE, fit_hyperparameters
+from modicum.kernels.projected_process import Moments, Posterior, exact_posterior, fit_projected, projected_posterior
+from modicum.numeric.moments import RunningMean
+from modicum.numeric.parallel import run_tiles, single_threaded_blas
 from modicum.regress.active_set import BLOCK, ActiveSet
 from modicum.regress.base import Regressor
 from modicum.regress.calibration import WINDOW, Calibration, error_table, likeliest_factors
-from modicum.regress.projected import Moments, Posterior, exact_posterior, fit_projected, projected_posterior
-from modicum.reservoir import BottomK
-from modicum.rows import average_bytes, n_rows, take
+from modicum.rows import BottomK, average_bytes, n_rows, take
+from modicum.rules.budget import Plan, as_budget, format_bytes
+from modicum.rules.invariants import Is, Real, Whole
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf
 from modicum.select.objectives.error import PredictionError
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.projected_error import ProjectedError
 from modicum.select.objectives.variance import VarianceReduction
+from modicum.state.packing import missing_functions
 
 ROWS_PER_ACTIVE, FEWEST_ROWS = 40, 2000  # sample rows that a size in bytes buys at most: more change little
 FIRST_ROWS = 2000  # rows of the exact Gaussian process that hyper-parameters are first fitted to, as in gomes2010

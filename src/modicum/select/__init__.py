@@ -1,5 +1,19 @@
 """Choose the rows worth keeping: objectives, and the algorithms that raise them on a stream."""
 
-from modicum.reservoir import Reservoir
+from modicum.select.block_greedy import BlockGreedy
+from modicum.select.online_greedy import OnlineGreedy
+from modicum.select.reservoir import Reservoir
+from modicum.select.sieve_streaming import SieveStreaming
+from modicum.select.sieve_streaming_plus_plus import SieveStreamingPlusPlus
+from modicum.select.stream_greedy import StreamGreedy
+from modicum.select.three_sieves import ThreeSieves
 
-__all__ = ["Reservoir"]
+__all__ = [
+    "BlockGreedy",
+    "OnlineGreedy",
+    "Reservoir",
+    "SieveStreaming",
+    "SieveStreamingPlusPlus",
+    "StreamGreedy",
+    "ThreeSieves",
+]

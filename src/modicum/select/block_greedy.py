@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import block_greedy as jit
-from modicum.budget import Plan
-from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Kernel
-from modicum.params import NULL, Int
 from modicum.rows import Rows, RowsOf, n_rows, take
+from modicum.rules.budget import Plan
+from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.rules.params import NULL, Int
 from modicum.select.objectives.logdet import SMALLEST_LEFT
 from modicum.select.online_greedy import OnlineGreedy
 from modicum.select.selector import HISTORY_BYTES, WAITS
-from modicum.state import Part
+from modicum.state.part import Part
 
 KEPT = 0.01  # part of the claimed gains that must have come true: they are large claims, but not out of nothing
 ROOM = 4  # a block may grow to so many times its usual size: memory stays linear in the number of prototypes

@@ -19,7 +19,7 @@ import numpy as np
 from modicum.kernels import Kernel
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.precomputed import Precomputed
-from modicum.reservoir import BottomK
+from modicum.rows import BottomK
 
 
 @dataclass(frozen=True, kw_only=True)

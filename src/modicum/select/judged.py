@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from modicum.budget import hoeffding_error
 from modicum.exceptions import DataError
-from modicum.invariants import Is
-from modicum.params import NULL
-from modicum.reservoir import BottomK
-from modicum.rows import n_rows, take
+from modicum.numeric.hoeffding import hoeffding_error
+from modicum.rows import BottomK, n_rows, take
+from modicum.rules.invariants import Is
+from modicum.rules.params import NULL
 from modicum.select.guarantees import check_uniform, kernel_conditions
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.named import as_objective

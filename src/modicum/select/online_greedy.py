@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from modicum.budget import Plan
-from modicum.invariants import Is, Whole
 from modicum.kernels import KERNEL
-from modicum.params import BUDGET, RANDOM_STATE, TRUTH, Number
 from modicum.rows import n_rows, take
+from modicum.rules.budget import Plan
+from modicum.rules.invariants import Is, Whole
+from modicum.rules.params import BUDGET, RANDOM_STATE, TRUTH, Number
 from modicum.select.guarantees import OnlineGuarantee, kernel_conditions
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.selector import HISTORY_BYTES, WAITS, Selector

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import exemplar as jit
-from modicum.budget import hoeffding_error
 from modicum.kernels.dissimilarity import TILE
-from modicum.parallel import run_tiles
+from modicum.numeric.hoeffding import hoeffding_error
+from modicum.numeric.parallel import run_tiles
 from modicum.rows import n_rows, take
 from modicum.select.objectives.exemplar import ExemplarObjective, columns_in, leave_out
 

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from modicum.base import Learner, Traits, missing_functions
-from modicum.budget import as_budget, format_bytes
+from modicum.contract.history import History
+from modicum.contract.learner import Learner, Traits
+from modicum.contract.validation import check_same_kind
 from modicum.exceptions import DataError, StateError
-from modicum.history import History
-from modicum.invariants import AbsentWhile, Array, Is, Real, Whole
 from modicum.kernels import Kernel, may_fail, takes_objects
-from modicum.parallel import run_tiles
-from modicum.params import NULL
-from modicum.reservoir import place
-from modicum.rows import average_bytes, equal_rows, n_rows, take
-from modicum.validation import check_same_kind
-from modicum.waiting import Waiting
+from modicum.numeric.parallel import run_tiles
+from modicum.rows import Waiting, average_bytes, equal_rows, n_rows, put_values, take
+from modicum.rules.budget import as_budget, format_bytes
+from modicum.rules.invariants import AbsentWhile, Array, Is, Real, Whole
+from modicum.rules.params import NULL
+from modicum.state.packing import missing_functions
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
 WAITS = AbsentWhile(lambda its: its["_waiting"] is not None)  # there is no set yet
@@ -132,7 +131,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Note who has taken a slot, its first time or in place of another."""
         self._ids[slot] = row_id
         if self._targets is not None:
-            self._targets = place(self._targets, np.array([slot]), np.array([target]))
+            self._targets = put_values(self._targets, np.array([slot]), np.array([target]))
 
     # ---- budget ----------------------------------------------------------------------------------
 

@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from modicum.invariants import Array, Each, Is, Real
-from modicum.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number
-from modicum.reservoir import place
-from modicum.rows import n_rows, take
+from modicum.rows import n_rows, put_values, take
+from modicum.rules.invariants import Array, Each, Is, Real
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number
 from modicum.select.guarantees import SieveGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.named import OBJECTIVE
 from modicum.select.objectives.validated import Validated
 from modicum.select.selector import WAITS
-from modicum.state import Part
+from modicum.state.part import Part
 
 BLOCK = 512  # candidates scored together
 
@@ -67,9 +66,9 @@ class Sieve(Part):
     def join(self, block: Any, i: int, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Candidate i of a block joins."""
         slot = np.array([block.add(i, start=i)])
-        self.ids = place(self.ids, slot, row_ids[i : i + 1])
+        self.ids = put_values(self.ids, slot, row_ids[i : i + 1])
         if self.targets is not None and y is not None:
-            self.targets = place(self.targets, slot, y[i : i + 1])
+            self.targets = put_values(self.targets, slot, y[i : i + 1])
 
 
 class SieveSelector(JudgedSelector):

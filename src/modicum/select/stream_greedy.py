@@ -9,55 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from modicum.params import BUDGET, RANDOM_STATE, Int, Number, OneOf
 from modicum.rows import n_rows, take
+from modicum.rules.params import BUDGET, RANDOM_STATE, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.judged import JudgedSelector
-from modicum.select.objectives import Block
 from modicum.select.objectives.named import OBJECTIVE
+from modicum.select.swaps import grow, improve
 
 BLOCK, ONE_SWAP_BLOCK = 256, 64  # candidates per block; fewer if one swap is taken per block: it has to give enough
 ALIKE = 1e-9  # the part by which the kernel value of equal rows may be below their own, by rounding
 FIRST_BLOCK = 4  # the first one has so many times the rows to be chosen: the better of them make the first set
-
-
-def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
-    """Let up to `most` candidates join, each the best at its turn, as long as one gains more than `min_gain`.
-
-    Returns (candidate, slot) pairs. Lazy: for a submodular objective an old gain bounds the present one, so only
-    candidates whose bound is the largest are scored again.
-    """
-    bounds = block.gains()
-    joined: list[tuple[int, int]] = []
-    while len(joined) < most:
-        i = int(np.argmax(bounds))
-        if not bounds[i] > min_gain:
-            break
-        bound, bounds[i] = bounds[i], -np.inf
-        gain = block.gain(i) if joined else bound
-        if gain < bounds.max():
-            bounds[i] = gain
-        elif gain > min_gain:
-            joined.append((i, block.add(i)))
-    return joined
-
-
-def improve(block: Block, most: int | None, min_gain: float) -> list[tuple[int, int]]:
-    """Let up to `most` candidates (None: all that pay) take the place of a chosen row, best first.
-
-    Returns (candidate, slot) pairs. Gains are those at the time of each swap: after the first one they are scored
-    again before they count.
-    """
-    gains, slots = block.swap_gains()
-    swapped: list[tuple[int, int]] = []
-    for i in np.argsort(-gains, kind="stable"):
-        if gains[i] <= min_gain or len(swapped) == most:
-            break
-        gain, slot = block.swap_gain(i) if swapped else (gains[i], int(slots[i]))
-        if gain > min_gain:
-            block.swap(i, slot)
-            swapped.append((int(i), slot))
-    return swapped
 
 
 class StreamGreedy(JudgedSelector):

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.invariants import Scope, Whole
-from modicum.params import Int
+from modicum.rules.invariants import Scope, Whole
+from modicum.rules.params import Int
 from modicum.select.guarantees import SieveGuarantee
 from modicum.select.selector import WAITS
 from modicum.select.sieves import Sieve, SieveSelector

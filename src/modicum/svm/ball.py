@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 
 from modicum._jit.ball import RADIUS, SCALE, SLACK, SQUARE, scan_dense, scan_sparse
-from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import Linear
-from modicum.params import NULL
 from modicum.rows import Rows, is_sparse, n_rows, take
+from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.rules.params import NULL
 from modicum.svm.enclosing import enclose, enclose_two
 from modicum.svm.machine import Starter
 

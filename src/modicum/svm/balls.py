@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from modicum._jit.balls import RADIUS, SHARE, SLACK, SQUARE, join, learn_dense, learn_sparse
-from modicum.invariants import Array, Whole
 from modicum.rows import is_sparse
+from modicum.rules.invariants import Array, Whole
 from modicum.svm.enclosing import enclose
 from modicum.svm.machine import Starter
 

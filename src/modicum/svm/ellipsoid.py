@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from modicum._jit.ellipsoid import learn_diagonal, learn_diagonal_sparse, learn_full
-from modicum.invariants import Array, Whole
 from modicum.rows import is_sparse
+from modicum.rules.invariants import Array, Whole
 from modicum.svm.machine import Machine
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.inputs import SMALLEST, follow, prepare, prepare_sparse
-from modicum.invariants import ABSENT, Array, Real, Whole
-from modicum.params import TRUTH
 from modicum.rows import as_csr, is_sparse
-from modicum.state import Part
+from modicum.rules.invariants import ABSENT, Array, Real, Whole
+from modicum.rules.params import TRUTH
+from modicum.state.part import Part
 
 
 class Raw(Part):

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from modicum.invariants import Array, Is
+from modicum.rules.invariants import Array, Is
 from modicum.svm.ellipsoid import Full
 from modicum.svm.machine import Starter
 

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.invariants import LIMIT, Array, Is, Real, Whole
 from modicum.kernels import Kernel
-from modicum.linalg import Inverse
-from modicum.parallel import run_tiles
-from modicum.params import NULL
+from modicum.numeric.linalg import Inverse
+from modicum.numeric.parallel import run_tiles
 from modicum.rows import Rows, RowsOf, n_rows, take
+from modicum.rules.invariants import LIMIT, Array, Is, Real, Whole
+from modicum.rules.params import NULL
 from modicum.svm.ball import STRETCH, alike
 from modicum.svm.enclosing import enclose, enclose_two
 from modicum.svm.machine import Starter

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from modicum.exceptions import DataError
-from modicum.invariants import Array
-from modicum.state import Part
+from modicum.rules.invariants import Array
+from modicum.state.part import Part
 
 KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings", "S": "bytes"}
 

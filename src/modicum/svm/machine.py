@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from modicum.state import Part
+from modicum.state.part import Part
 
 
 class Machine(Part):

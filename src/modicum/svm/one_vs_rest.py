@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from modicum.invariants import Each, Is, Whole
-from modicum.params import NULL
-from modicum.state import Part
+from modicum.rules.invariants import Each, Is, Whole
+from modicum.rules.params import NULL
+from modicum.state.part import Part
 from modicum.svm.machine import Machine, Starter
 
 

@@ -5,8 +5,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from modicum._jit.classify import note
-from modicum.invariants import Array, Whole
-from modicum.state import Part
+from modicum.rules.invariants import Array, Whole
+from modicum.state.part import Part
 from modicum.svm.one_vs_rest import n_machines
 
 SAMPLE = 1000  # decision values kept: they fix one or two numbers to within a few percent

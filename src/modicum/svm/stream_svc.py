@@ -11,15 +11,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from modicum.base import Learner, Traits, missing_functions
-from modicum.budget import as_budget, format_bytes
+from modicum.contract.learner import Learner, Traits
 from modicum.exceptions import BudgetError, DataError, StateError
-from modicum.invariants import ABSENT, Array, Is, Whole
 from modicum.kernels import KERNEL, Kernel, Linear, Normalized, as_kernel, may_fail, takes_objects
 from modicum.kernels.stationary import Stationary
-from modicum.parallel import run_tiles
-from modicum.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
-from modicum.rows import average_bytes, n_rows, take
+from modicum.numeric.parallel import run_tiles
+from modicum.rows import Waiting, average_bytes, n_rows, take
+from modicum.rules.budget import as_budget, format_bytes
+from modicum.rules.invariants import ABSENT, Array, Is, Whole
+from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
+from modicum.state.packing import missing_functions
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
 from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
@@ -34,7 +35,6 @@ from modicum.svm.record import Record, likeliest_sharpness, log_probabilities
 from modicum.svm.tournament import Entrant, Tournament
 from modicum.svm.tray import Tray
 from modicum.svm.weights import Weights, class_weights
-from modicum.waiting import Waiting
 
 ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
 BALL_COSTS = (0.1, 1.0, 10.0)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.classify import count_mistakes
-from modicum.invariants import Array, Each, Is, Real, Whole
-from modicum.params import TRUTH
-from modicum.state import Part
+from modicum.rules.invariants import Array, Each, Is, Real, Whole
+from modicum.rules.params import TRUTH
+from modicum.state.part import Part
 from modicum.svm.inputs import Raw
 from modicum.svm.one_vs_rest import OneVsRest
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from modicum.contract.validation import largest_value
 from modicum.svm.labels import Labels
-from modicum.validation import largest_value
 
 ROWS = 64
 KINDS: dict[type, str] = {bool: "b", int: "i", str: "U"}  # of arrays

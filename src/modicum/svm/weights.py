@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.invariants import Real, Whole
-from modicum.state import Part
+from modicum.rules.invariants import Real, Whole
+from modicum.state.part import Part
 from modicum.svm.labels import Labels
 
 

@@ -7,16 +7,11 @@ family adds its function there; subclasses, and learners without a page of their
 from collections.abc import Callable
 from typing import Any
 
-from modicum.base import Learner
+from modicum.contract.learner import Learner
 from modicum.plot.page import Context
 from modicum.plot.pages.blocks import Content
 from modicum.plot.pages.classifiers import stream_svc
-from modicum.plot.pages.coresets import (
-    kmeans_coreset,
-    mixture_coreset,
-    stream_gaussian_mixture,
-    stream_kmeans,
-)
+from modicum.plot.pages.coresets import kmeans_coreset, mixture_coreset, stream_gaussian_mixture, stream_kmeans
 from modicum.plot.pages.exemplars import exemplar_clustering
 from modicum.plot.pages.mixtures import memory_bounded_mixture
 from modicum.plot.pages.others import any_learner, online_kmeans, reservoir

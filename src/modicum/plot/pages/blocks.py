@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from modicum.budget import as_budget, format_bytes
 from modicum.plot.numbers import about, count, duration, percent
 from modicum.plot.page import Context, Facts, Figure, Section
 from modicum.plot.sizes import size_bars
 from modicum.plot.style import as_svg
+from modicum.rules.budget import as_budget, format_bytes
 
 Content = tuple[str, list[Section]]
 

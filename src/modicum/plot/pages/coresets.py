@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.coreset.weighted_kmeans import weighted_kmeans
-from modicum.nearest import nearest
+from modicum.numeric.nearest import nearest
 from modicum.plot.coresets import coreset_map, point_weights
 from modicum.plot.gallery import Kept, gallery
 from modicum.plot.numbers import about, count, measure, percent, plural

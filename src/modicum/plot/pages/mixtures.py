@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from modicum.budget import format_bytes
 from modicum.plot.classes import column_names
 from modicum.plot.curves import components_over_stream
 from modicum.plot.gallery import Kept, gallery
@@ -13,6 +12,7 @@ from modicum.plot.mixtures import component_map
 from modicum.plot.numbers import about, count, measure, plural
 from modicum.plot.page import Column, Context, Figure, Section, Table
 from modicum.plot.pages.blocks import Content, at_a_glance, cluster_size_bars, costs, figure
+from modicum.rules.budget import format_bytes
 
 MOST_WORDS = 8  # columns told for a component of counts
 MOST_STRANGE = 10  # rows to look at

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from modicum.budget import format_bytes
 from modicum.plot.curves import curve
 from modicum.plot.gallery import Kept, gallery
 from modicum.plot.numbers import count, percent, plural
 from modicum.plot.page import Context, Section
 from modicum.plot.pages.blocks import Content, at_a_glance, cluster_size_bars, costs, figure
+from modicum.rules.budget import format_bytes
 
 
 def online_kmeans(learner: Any, context: Context) -> Content:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from modicum.budget import format_bytes
 from modicum.plot.numbers import about, count, duration, measure, plural
 from modicum.plot.page import Column, Facts, Section, Table
 from modicum.plot.pages.blocks import Content, figure
 from modicum.plot.tradeoffs import data_time, risk_by_size, risk_time, search_path
+from modicum.rules.budget import format_bytes
 
 
 def tradeoffs(tram: Any, found: Any) -> Content:

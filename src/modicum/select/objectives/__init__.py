@@ -11,38 +11,23 @@ answers as often as asked:
     block.add(i)             candidate i joins; returns its slot
     block.swap(i, slot)      candidate i takes the place of a chosen row
 
-`modicum.select.stream_greedy` needs no more than this. What a user passes to a selector is an objective without
+`modicum.select.swaps` needs no more than this. What a user passes to a selector is an objective without
 a set: `fitted(rows)` fills in what depends on the data, `started(like, limit, n_validation)` gives it an empty set.
 """
 
-from typing import Any, Protocol
+from modicum.select.objectives.error import PredictionError
+from modicum.select.objectives.exemplar import ExemplarObjective
+from modicum.select.objectives.logdet import LogDet
+from modicum.select.objectives.objective import Block, Objective
+from modicum.select.objectives.projected_error import ProjectedError
+from modicum.select.objectives.variance import VarianceReduction
 
-import numpy as np
-
-
-class Block(Protocol):
-    """A block of candidates that an objective has looked at."""
-
-    def gains(self) -> np.ndarray: ...
-
-    def gain(self, i: int) -> float: ...
-
-    def swap_gains(self) -> tuple[np.ndarray, np.ndarray]: ...
-
-    def swap_gain(self, i: int) -> tuple[float, int]: ...
-
-    def add(self, i: int) -> int: ...
-
-    def swap(self, i: int, slot: int) -> None: ...
-
-
-class Objective(Protocol):
-    """A set function with chosen rows inside."""
-
-    @property
-    def value(self) -> float: ...
-
-    @property
-    def n_chosen(self) -> int: ...
-
-    def look(self, candidates: Any) -> Block: ...
+__all__ = [
+    "Block",
+    "ExemplarObjective",
+    "LogDet",
+    "Objective",
+    "PredictionError",
+    "ProjectedError",
+    "VarianceReduction",
+]

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import exemplar as jit
-from modicum.invariants import ANYTHING, Array, Each, Is, Real, Sparse
 from modicum.kernels import Dissimilarity
 from modicum.kernels.dissimilarity import TILE
-from modicum.parallel import run_tiles
-from modicum.reservoir import place
-from modicum.rows import DenseRows, Rows, RowsOf, n_rows, take
-from modicum.state import Part
+from modicum.numeric.parallel import run_tiles
+from modicum.rows import DenseRows, Rows, RowsOf, n_rows, put_values, take
+from modicum.rules.invariants import ANYTHING, Array, Each, Is, Real, Sparse
+from modicum.state.part import Part
 
 LEAST_BLOCK = 2 * TILE  # enough tiles to keep some threads busy
 BLOCK_VALUES = 2**22  # dissimilarities in a block of candidates: 16 MiB in float32
@@ -112,7 +111,7 @@ class ExemplarObjective(Part):
             self.to_slots.put(slots, to_slots)
             for name in ("near", "second", "near_slot", "second_slot"):
                 column = getattr(self, name)
-                setattr(self, name, place(column, slots, np.zeros(len(slots), column.dtype)))
+                setattr(self, name, put_values(column, slots, np.zeros(len(slots), column.dtype)))
             self._find_nearest(slots)
         self._weigh(shares)
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from modicum._jit import logdet as jit
-from modicum.invariants import AbsentWhile, Is, Real, Whole
 from modicum.kernels import GIVEN_KERNEL, KERNEL, Kernel, fitted_kernel
-from modicum.linalg import Inverse
-from modicum.params import Number, check_params
+from modicum.numeric.linalg import Inverse
 from modicum.rows import Rows, RowsOf, n_rows, take
-from modicum.state import Part
+from modicum.rules.invariants import AbsentWhile, Is, Real, Whole
+from modicum.rules.params import Number, check_params
+from modicum.state.part import Part
 
 UNSTARTED = AbsentWhile(lambda its: "limit" not in its.sizes)  # as it was given, without a set
 SMALLEST_LEFT = 1e-12  # of a row's own kernel value: a variance below it is rounding

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modicum.params import Where
+from modicum.rules.params import Where
 from modicum.select.objectives.error import PredictionError
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.objectives.variance import VarianceReduction

@@ -26,16 +26,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
-from modicum.invariants import Array
-from modicum.parallel import run_tiles
+from modicum.kernels.projected_process import JITTER, ROUNDING, inverse_factor
+from modicum.numeric.parallel import run_tiles
 from modicum.rows import take
+from modicum.rules.invariants import Array
 from modicum.select.objectives.logdet import UNSTARTED
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
-
-JITTER = 1e-4  # added to the diagonal of K_AA, as a part of it: no fit may live on differences of near copies
-ROUNDING = 1e-13  # of a row's own entry: a pivot below it is nothing else
 
 
 @dataclass(frozen=True)
@@ -186,14 +183,3 @@ class ProjectedBlock(ValidatedBlock):
 def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:
     half = F * np.sqrt(weights)[:, None]
     return half.T @ half
-
-
-def inverse_factor(M: np.ndarray) -> np.ndarray:
-    """J, lower triangular, with J'J = M^-1; the diagonal of a matrix that is not definite is raised first."""
-    rise, diagonal = 0.0, np.maximum(M.diagonal(), ROUNDING * M.diagonal().max(initial=1.0))
-    while True:
-        raised = M + rise * np.diag(diagonal)
-        L, failed = lapack.dpotrf(raised.T, lower=1, clean=1, overwrite_a=1)  # symmetric: the transpose is as good
-        if not failed:
-            return lapack.dtrtri(L, lower=1)[0] if len(L) else L
-        rise = 10 * rise or ROUNDING

@@ -22,9 +22,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import blas
 
-from modicum.invariants import Is
-from modicum.linalg import Inverse
+from modicum.numeric.linalg import Inverse
 from modicum.rows import take
+from modicum.rules.invariants import Is
 from modicum.select.objectives.logdet import SMALLEST_LEFT, UNSTARTED
 from modicum.select.objectives.validated import Validated, ValidatedBlock
 

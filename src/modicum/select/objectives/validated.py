@@ -13,14 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from modicum.invariants import Array, Is, Real, Whole
 from modicum.kernels import GIVEN_KERNEL, KERNEL, fitted_kernel
-from modicum.parallel import run_tiles
-from modicum.params import NULL, Number, check_params
-from modicum.reservoir import place
-from modicum.rows import DenseRows, Rows, RowsOf, n_rows
+from modicum.numeric.parallel import run_tiles
+from modicum.rows import DenseRows, Rows, RowsOf, n_rows, put_values
+from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.rules.params import NULL, Number, check_params
 from modicum.select.objectives.logdet import UNSTARTED
-from modicum.state import Part
+from modicum.state.part import Part
 
 TILE = 64  # candidates that a thread scores together
 
@@ -122,7 +121,7 @@ class Validated(Part):
         """Note that a row has taken `slot`, an old one or the one after the last."""
         self.chosen.put(np.array([slot]), row)
         if self.targets is not None and target is not None:
-            self.targets = place(self.targets, np.array([slot]), target)
+            self.targets = put_values(self.targets, np.array([slot]), target)
 
     # ---- the validation sample -------------------------------------------------------------------
 
@@ -134,7 +133,7 @@ class Validated(Part):
             self.rows.put(slots, X)
             self.features.put(slots, features)
             if self.row_targets is not None and y is not None:
-                self.row_targets = place(self.row_targets, slots, y.astype(np.float64))
+                self.row_targets = put_values(self.row_targets, slots, y.astype(np.float64))
         self.shares = shares
 
     def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:

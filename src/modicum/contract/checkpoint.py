@@ -1,0 +1,87 @@
+"""Checkpoints: a learner and its position in the stream, in one file."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from modicum.contract.loading import from_content, read_content
+from modicum.exceptions import StateError
+from modicum.rules.invariants import Keyed, Scope, Violation, Whole, check_rule
+from modicum.rules.params import TRUTH, Where
+from modicum.state.files import temporary_name, to_bytes, write_atomically
+
+_PLACE = Keyed(position=Whole(), finished=TRUTH, run=Where(lambda value: isinstance(value, dict), "a dict"))
+
+
+class Checkpoint:
+    """A learner and its place in the stream, in one file, rewritten every so many seconds.
+
+    `run` is plain data that tells which run the file belongs to; resuming another one is refused.
+    The file is an ordinary state file too: `modicum.load` reads the learner in it.
+
+    Examples
+    --------
+    >>> import modicum, numpy as np, tempfile
+    >>> place = Checkpoint(tempfile.mkdtemp() + "/state.mcm", every=30, run={"source": "rows.npy"})
+    >>> place.resume() is None  # nothing there yet
+    True
+    >>> place.write(modicum.Reservoir(10).partial_fit(np.ones((5, 2))), position=5)
+    >>> learner, position, finished = place.resume()
+    >>> learner.n_seen_, position, finished
+    (5, 5, False)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, every: float, run: dict[str, Any]):
+        self.path = Path(path)
+        self.every = every
+        self.run = run
+        self._written = time.monotonic()
+
+    def resume(self, **given: Any) -> tuple[Any, int, bool] | None:
+        """(learner, position, finished) of an earlier start of this run; None when there was none."""
+        if not self.path.exists():
+            return None
+        content = read_content(self.path)
+        place = content.get("checkpoint")
+        if place is None:
+            raise StateError(f"{self.path} is a saved learner, not a checkpoint. Choose another --checkpoint file.")
+        try:
+            check_rule(_PLACE, place, Scope(None, {}))
+        except Violation as violation:
+            raise StateError(f"{self.path} is damaged: its checkpoint is invalid, {violation}.") from None
+        for key, value in self.run.items():
+            if place["run"].get(key) != value:
+                raise StateError(
+                    f"{self.path} belongs to another run ({key} was {place['run'].get(key)!r}, now {value!r}). "
+                    "Delete it to start anew, or choose another file."
+                )
+        return from_content(content, str(self.path), **given), place["position"], place["finished"]
+
+    def write_if_due(self, learner: Any, position: int) -> None:
+        if time.monotonic() - self._written >= self.every:
+            self.write(learner, position)
+
+    def write(self, learner: Any, position: int, *, finished: bool = False) -> None:
+        for leftover in self.path.parent.glob(temporary_name(self.path, "*")):
+            leftover.unlink(missing_ok=True)  # of a run killed in mid-write
+        place = {"position": position, "finished": finished, "run": self.run}
+        content = learner._guard().run(learner._content)
+        write_atomically(self.path, to_bytes(content | {"checkpoint": place}))
+        self._written = time.monotonic()
+
+
+def parse_seconds(text: str) -> float:
+    """Seconds in "30s", "0.5s", "5m", "1h" or "45".
+
+    >>> parse_seconds("5m"), parse_seconds("0.5s")
+    (300.0, 0.5)
+    """
+    number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "s")
+    try:
+        seconds = float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"a time is a number and a unit, such as 30s, 0.5s or 5m; got {text!r}.")
+    return seconds

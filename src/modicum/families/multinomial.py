@@ -1,0 +1,102 @@
+"""Counts, such as words of a document, under a Dirichlet prior (gomes2008, section 2.3.2)."""
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from modicum.exceptions import DataError
+from modicum.families.directions import TINY, group_means, groups_of_items, principal_directions
+from modicum.families.family import Family, Open
+from modicum.rules.invariants import Array
+
+
+class Multinomial(Family):
+    """Rows of counts, such as words of a document; the prior of the frequencies is Dirichlet.
+
+    The likelihood is that of the words in their order: the number of orders, which no component has a say in, is left
+    out.
+
+    Parameters
+    ----------
+    pseudocounts : float or array of shape (d,), default=0.5
+        Of the Dirichlet prior: what each column counts before anything is seen.
+    """
+
+    _invariants = {"pseudocounts": [Array("float64", "n_features", above=0.0), Open()]}
+
+    name = "multinomial"
+
+    def __init__(self, pseudocounts: Any = 0.5):
+        self.pseudocounts = pseudocounts
+
+    @staticmethod
+    def n_statistics_of(n_features: int) -> int:
+        return n_features
+
+    @staticmethod
+    def n_prior_of(n_features: int) -> int:
+        return n_features
+
+    def centers(self, averages: np.ndarray) -> np.ndarray:
+        return averages
+
+    def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:
+        family = copy.copy(self)
+        family.n_features = X.shape[1]
+        family.pseudocounts = family._given("pseudocounts", self.pseudocounts)
+        if not (family.pseudocounts > 0).all():
+            raise ValueError(f"Multinomial: pseudocounts must be positive; got {self.pseudocounts!r}.")
+        return family
+
+    def check(self, X: np.ndarray, owner: str) -> None:
+        bad = np.argwhere(X < 0)
+        if len(bad):
+            row, column = map(int, bad[0])
+            raise DataError(
+                f'{owner}: family="multinomial" takes counts; row {row}, column {column} of this chunk is '
+                f"{X[row, column]}."
+            )
+
+    def statistics(self, X: np.ndarray) -> np.ndarray:
+        return X.astype(np.float64)
+
+    def log_evidence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        before = self.pseudocounts
+        after = before + sums
+        change = gammaln(after).sum(axis=1) - gammaln(before).sum()
+        return change + gammaln(before.sum()) - gammaln(after.sum(axis=1))
+
+    def expected(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        after = self.pseudocounts + sums
+        return digamma(after) - digamma(after.sum(axis=1))[:, None], np.zeros(len(sums))
+
+    def log_predictive(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        rows, columns = np.nonzero(X)
+        values, lengths = X[rows, columns].astype(np.float64), X.sum(axis=1, dtype=np.float64)
+        out = np.empty((len(X), len(sums)))
+        for k, after in enumerate(self.pseudocounts + sums):
+            gains = gammaln(after[columns] + values) - gammaln(after)[columns]
+            out[:, k] = np.bincount(rows, gains, len(X)) + gammaln(after.sum()) - gammaln(after.sum() + lengths)
+        return out
+
+    def log_plug_in(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        return X @ np.log(self.means(counts, sums)).T
+
+    def means(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        after = self.pseudocounts + sums
+        return after / after.sum(axis=1, keepdims=True)
+
+    def covariances(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        raise AttributeError("multinomial components have frequencies (means_) and no covariances.")
+
+    def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        lengths, group = averages.sum(axis=1), groups_of_items(starts, len(counts))
+        shares = averages / np.maximum(lengths, TINY)[:, None]
+        steps = shares - group_means(counts * lengths, shares, starts)[group]
+        directions = principal_directions(steps, counts * lengths, starts, np.zeros((len(starts), self.n_features)))
+        return np.einsum("id,id->i", steps, directions[group])[:, None]
+
+    def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        return sums

@@ -1,0 +1,1 @@
+"""Linear algebra, distances, moments and bounds, and threads to compute them."""

@@ -1,0 +1,24 @@
+"""How far the mean of a sample may be from that of all rows, and how many rows keep it within a wanted error.
+
+hoeffding1963, Theorem 2; bardenet2015, Theorem 2.4 for samples drawn without replacement. gomes2010, Corollary 1,
+leaves out a term of the latter: for one of two rows it is wrong.
+"""
+
+import math
+
+
+def hoeffding_error(n: float, value_range: float, log_term: float, population: float = math.inf) -> float:
+    """With probability 1 - delta a mean of `n` of `population` values in a range errs by less than this.
+
+    `log_term` is log(2 / delta), plus the logarithm of the number of means that must all be right together.
+    """
+    left = min(1 - (n - 1) / population, (1 - n / population) * (1 + 1 / n))
+    return value_range * math.sqrt(log_term * max(0.0, left) / (2 * n))
+
+
+def hoeffding_size(error: float, value_range: float, log_term: float, population: float = math.inf) -> int:
+    """The smallest sample whose `hoeffding_error` is at most `error`."""
+    size = math.ceil(1 / (2 * (error / value_range) ** 2 / log_term + 1 / population))  # gomes2010, Corollary 1
+    while hoeffding_error(size, value_range, log_term, population) > error:
+        size += 1
+    return size

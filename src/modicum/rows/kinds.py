@@ -1,0 +1,66 @@
+"""Rows of any kind: dense arrays, sparse matrices, lists of Python objects."""
+
+import sys
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def is_sparse(X: Any) -> bool:
+    return sparse.issparse(X)
+
+
+def n_rows(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def take(X: Any, index: Any) -> Any:
+    """Rows of an array, a sparse matrix or a list of objects; a slice of consecutive rows shares their memory."""
+    if isinstance(X, list):
+        return [X[i] for i in np.arange(len(X))[index]]
+    if is_sparse(X) and isinstance(index, slice) and index.step is None:
+        return _consecutive(X, *index.indices(X.shape[0])[:2])
+    return X[index]
+
+
+def _consecutive(X: Any, start: int, stop: int) -> Any:
+    stop = max(start, stop)
+    first, last = X.indptr[start], X.indptr[stop]
+    return as_csr(X.data[first:last], X.indices[first:last], X.indptr[start : stop + 1] - first, X.shape[1])
+
+
+def as_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> Any:
+    """A CSR matrix of arrays that are known to fit, which are neither checked nor copied."""
+    made = sparse.csr_matrix((len(indptr) - 1, width), dtype=data.dtype)
+    made.data, made.indices, made.indptr = data, indices, indptr
+    return made
+
+
+def equal_rows(A: Any, B: Any) -> np.ndarray:
+    """Whether each row of A is the row of B at the same place."""
+    if isinstance(A, list):
+        return np.array([a == b for a, b in zip(A, B, strict=True)], bool)
+    return np.asarray((A != B).sum(axis=1)).ravel() == 0
+
+
+def average_bytes(X: Any) -> int:
+    """Bytes of a row, on average and with a margin where rows differ in size."""
+    if isinstance(X, list):
+        return int(1.25 * sum(map(sys.getsizeof, X)) / len(X)) + 8
+    if is_sparse(X):
+        return int(1.25 * X.nnz / X.shape[0] * (X.dtype.itemsize + X.indices.itemsize)) + X.indptr.itemsize
+    return X.shape[1] * X.dtype.itemsize
+
+
+def are_objects(X: Any) -> bool:
+    """Whether rows are Python objects: strings, or things that do not line up as numbers."""
+    if not isinstance(X, list):
+        return getattr(X, "ndim", 2) == 1 and X.dtype.kind in "OUS"
+    row = X[0]
+    if isinstance(row, str | bytes | dict | set):
+        return True
+    try:
+        return np.asarray(row).dtype.kind not in "biuf"
+    except ValueError:  # of different lengths inside, such as a graph as (edges, labels)
+        return True

@@ -1,0 +1,147 @@
+"""Kept rows: a container that grows to a size and is then written in place.
+
+Three kinds with the same verbs: dense arrays, sparse matrices, and any Python objects. Indices into
+it are called slots.
+"""
+
+import sys
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from modicum.rows.kinds import is_sparse, n_rows, take
+from modicum.rules.invariants import ANYTHING, LIMIT, Array, Bound, Each, Is, Scope, Sparse, Violation, Whole
+from modicum.state.part import Part
+
+
+class Rows(Part):
+    """Rows under slots 0 .. len - 1. Subclasses hold them; `like` picks the one that fits an example."""
+
+    kind: ClassVar[str]
+    values: Any
+
+    @staticmethod
+    def like(X: Any, limit: int) -> "Rows":
+        """An empty container for at most `limit` rows such as those of X."""
+        if isinstance(X, list):
+            return ObjectRows()
+        return SparseRows(X.dtype, X.shape[1]) if is_sparse(X) else DenseRows(X.dtype, X.shape[1], limit)
+
+    def __len__(self) -> int:
+        return n_rows(self.values)
+
+    @abstractmethod
+    def put(self, slots: np.ndarray, X: Any) -> None:
+        """Rows of X take the given slots; those from the present length on, in order, are new."""
+
+    def keep(self, slots: np.ndarray) -> None:
+        """Drop all other slots; the kept ones are numbered anew."""
+        self.values = take(self.values, slots)
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int: ...
+
+
+class DenseRows(Rows):
+    """Rows of a dense array. Room is doubled up to the limit, so growing row by row is cheap."""
+
+    kind = "dense"
+    _invariants = {
+        "_room": Array("of", "n", "width", finite=False),
+        "_count": Whole("n", "n"),
+        "_limit": LIMIT,
+    }
+
+    def __init__(self, dtype: Any, width: int, limit: int):
+        self._room = np.empty((0, width), dtype)
+        self._count = 0
+        self._limit = limit
+
+    @property
+    def values(self) -> np.ndarray:
+        return self._room[: self._count]
+
+    def put(self, slots: np.ndarray, X: Any) -> None:
+        needed = max(self._count, int(slots.max(initial=-1)) + 1)
+        if needed > len(self._room):
+            room = np.empty((max(needed, min(2 * needed, self._limit)), self._room.shape[1]), self._room.dtype)
+            room[: self._count] = self.values
+            self._room = room
+        self._room[slots] = X
+        self._count = needed
+
+    def keep(self, slots: np.ndarray) -> None:
+        self._room = self.values[slots]
+        self._count = len(self._room)
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes  # room for more, up to the limit, is planned for
+
+    def _fields(self) -> dict[str, Any]:
+        return {"_room": self.values, "_count": self._count, "_limit": self._limit}
+
+
+class SparseRows(Rows):
+    """Rows of a CSR matrix, stitched anew when some change: O(non-zeros) per chunk."""
+
+    kind = "sparse"
+    _invariants = {
+        "values": Sparse("n", "width", "of"),
+    }
+
+    def __init__(self, dtype: Any, width: int):
+        self.values = sparse.csr_matrix((0, width), dtype=dtype)
+
+    def put(self, slots: np.ndarray, X: Any) -> None:
+        count, come = len(self), n_rows(X)
+        order = np.arange(max(count, int(slots.max(initial=-1)) + 1))
+        order[slots] = count + np.arange(come)
+        self.values = sparse.vstack([self.values, X], format="csr", dtype=self.values.dtype)[order]
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.data.nbytes + self.values.indices.nbytes + self.values.indptr.nbytes
+
+
+class ObjectRows(Rows):
+    """Any Python objects. Their size is what `sys.getsizeof` says: a lower bound for nested ones."""
+
+    kind = "objects"
+    _invariants = {
+        "values": Each(ANYTHING, "n"),
+    }
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "ObjectRows":
+        same = ObjectRows()
+        same.values = list(self.values)  # objects are kept, never changed
+        return same
+
+    def put(self, slots: np.ndarray, X: Any) -> None:
+        self.values += [None] * (int(slots.max(initial=-1)) + 1 - len(self))
+        for slot, value in zip(slots, X, strict=True):
+            self.values[slot] = value
+
+    @property
+    def nbytes(self) -> int:
+        return sum(sys.getsizeof(value) for value in self.values)
+
+
+class RowsOf(Is):
+    """The rule for rows as a learner takes them: of its kind, width and dtype, and finite."""
+
+    def __init__(self, n: Bound, *, most: Bound = None):
+        super().__init__(Rows, n=n, width="n_features", of="dtype", at_most={} if most is None else {"n": most})
+
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if value.kind != scope["kind"]:
+            raise Violation(f"{scope['kind']}; got {value.kind} rows")
+        if value.kind == "dense":
+            Array("dtype", None, None).check(value.values, scope)

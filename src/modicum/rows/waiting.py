@@ -1,0 +1,37 @@
+"""The first rows of a stream, for learners that have to find something from them before they can begin."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.rows.kinds import n_rows
+from modicum.rows.rows import Rows, RowsOf
+from modicum.rows.slots import put_values
+from modicum.rules.invariants import Array
+from modicum.rules.params import NULL
+from modicum.state.part import Part
+
+
+class Waiting(Part):
+    """Rows with their ids, targets and weights, before there are enough of them to begin with."""
+
+    _invariants = {
+        "rows": RowsOf("n"),
+        "ids": Array("int64", "n"),
+        "targets": [NULL, Array(None, "n", finite=False)],
+        "weights": Array("float64", "n", above=0.0),
+    }
+
+    def __init__(self, like: Any, y: np.ndarray | None, limit: int):
+        self.rows = Rows.like(like, limit)
+        self.ids = np.empty(0, np.int64)
+        self.targets = None if y is None else y[:0]
+        self.weights = np.empty(0)
+
+    def append(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        slots = np.arange(len(self.ids), len(self.ids) + n_rows(X))
+        self.rows.put(slots, X)
+        self.ids = put_values(self.ids, slots, row_ids)
+        self.weights = put_values(self.weights, slots, np.ones(len(slots)) if weight is None else weight)
+        if self.targets is not None and y is not None:
+            self.targets = put_values(self.targets, slots, y)

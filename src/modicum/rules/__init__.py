@@ -1,0 +1,1 @@
+"""What must hold, declared as data: of parameters, of budgets, of the state of learners."""

@@ -1,0 +1,110 @@
+"""Budgets: how much a learner may hold, and what it plans to hold."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from modicum.exceptions import BudgetError
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Either a number of kept items or a number of bytes."""
+
+    items: int | None = None
+    nbytes: int | None = None
+
+    def items_within(self, item_bytes: int, *, fixed_bytes: int, at_least: int, what: str) -> int:
+        """How many items of `item_bytes` fit beside `fixed_bytes`; a `BudgetError` if fewer than `at_least`."""
+        if self.nbytes is None:
+            assert self.items is not None
+            if self.items < at_least:
+                raise BudgetError(f"{what} needs a budget of at least {at_least} items; got {self.items}.")
+            return self.items
+        fit = (self.nbytes - fixed_bytes) // item_bytes
+        if fit < at_least:
+            needed = format_bytes(fixed_bytes + at_least * item_bytes)
+            raise BudgetError(f"{what} needs a budget of at least {needed}; got {format_bytes(self.nbytes)}.")
+        return fit
+
+    def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
+        """The largest n with bytes_of(n) within the budget, for sizes that do not grow in proportion."""
+        if self.nbytes is None or bytes_of(at_least) > self.nbytes:
+            return self.items_within(bytes_of(at_least), fixed_bytes=0, at_least=at_least, what=what)
+        low, high = at_least, 2 * at_least
+        while bytes_of(high) <= self.nbytes:
+            low, high = high, 2 * high
+        while high - low > 1:  # bytes_of(low) fits, bytes_of(high) does not
+            middle = (low + high) // 2
+            low, high = (middle, high) if bytes_of(middle) <= self.nbytes else (low, middle)
+        return low
+
+    def __str__(self) -> str:
+        return f"{self.items:,} items" if self.nbytes is None else format_bytes(self.nbytes)
+
+
+def as_budget(value: int | str | Budget) -> Budget:
+    """A count of items (`200`), a size (`"64 MiB"`) or a `Budget`.
+
+    >>> as_budget("64 MiB").nbytes, as_budget(200).items
+    (67108864, 200)
+    """
+    if isinstance(value, Budget):
+        return value
+    if isinstance(value, str):
+        return Budget(nbytes=parse_bytes(value))
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise BudgetError(f'a budget is a positive int or a size such as "64 MiB"; got {value!r}.')
+    return Budget(items=int(value))
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes in a size such as "64 MiB", "1.5GB" or "4096 B".
+
+    >>> parse_bytes("1.5 KiB")
+    1536
+    """
+    match = _SIZE.fullmatch(text)
+    unit = _UNITS.get(match[2].lower()) if match else None
+    nbytes = int(float(match[1]) * unit) if match and unit else 0
+    if nbytes < 1:
+        raise BudgetError(f'a size is a number and a unit, such as "64 MiB" or "2 GB"; got {text!r}.')
+    return nbytes
+
+
+def format_bytes(nbytes: float) -> str:
+    """A size for people.
+
+    >>> format_bytes(67108864), format_bytes(900)
+    ('64 MiB', '900 B')
+    """
+    for unit in ("B", "KiB", "MiB"):
+        if nbytes < 1024:
+            return f"{nbytes:.{3 if nbytes < 1000 else 4}g} {unit}"
+        nbytes /= 1024
+    return f"{nbytes:.3g} GiB"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a learner will hold, in bytes, before any data is seen."""
+
+    rows: int
+    parts: dict[str, int]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(self.parts.values())
+
+    def __str__(self) -> str:
+        lines = [f"{self.rows:,} rows kept, {format_bytes(self.nbytes)} in all"]
+        return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.parts.items()])
+
+    @classmethod
+    def of(cls, rows: int, **parts: int) -> Self:
+        return cls(rows, {name.replace("_", " "): int(size) for name, size in parts.items()})

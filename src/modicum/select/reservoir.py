@@ -1,0 +1,145 @@
+"""Reservoir: a uniform or weighted sample of a stream (efraimidis2006, cohen2007)."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.contract.learner import Learner, Traits
+from modicum.contract.validation import check_same_kind
+from modicum.exceptions import DataError, StateError
+from modicum.rows import BottomK, Rows, RowsOf, are_objects, average_bytes, n_rows, put_values, take
+from modicum.rules.budget import Plan, as_budget
+from modicum.rules.invariants import Array, Is
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE
+
+
+class Reservoir(Learner):
+    """Uniform sample of a stream, kept in a fixed number of rows.
+
+    Each row draws a random key and the rows with the smallest keys are kept, so the sample never leans towards
+    early or late rows. With `sample_weight`, rows are drawn in proportion to it, without replacement.
+
+    Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this survives `merge` of
+    samples drawn with different seeds (one seed for all shards would draw the same positions in each). With
+    weights, `total_weight * weights_` estimates the weight of any part of the stream.
+    Cost: O(rows let in) random draws per chunk, about `budget * log(n_seen_ / budget)` of them in a whole stream;
+    O(budget * d) memory.
+
+    Parameters
+    ----------
+    budget : int or str, default=100
+        Rows to keep, or a size such as "64 MiB".
+    random_state : int, Generator or None, default=None
+
+    Attributes
+    ----------
+    rows_ : ndarray of shape (n_retained_, d), sparse matrix or list
+    indices_ : ndarray of shape (n_retained_,)
+        Row ids of the kept rows (their positions in the stream unless `row_ids` was given).
+    targets_ : ndarray of shape (n_retained_,) or None
+        Their targets, if the stream has any.
+    weights_ : ndarray of shape (n_retained_,)
+        The part of the stream's weight that each stands for; sums to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum import Reservoir
+    >>> west = Reservoir(budget=3, random_state=0).partial_fit(np.zeros((10, 2)))
+    >>> east = Reservoir(budget=3, random_state=1).partial_fit(np.ones((5, 2)))
+    >>> both = west.merge(east)
+    >>> both.n_seen_, both.rows_.shape
+    (15, (3, 2))
+
+    References
+    ----------
+    efraimidis2006, A-Res and its exponential jumps. cohen2007, section 3 (weights of a bottom-k sample).
+    Departures: the keys below the threshold are drawn for a whole chunk at once, as points of a Poisson process;
+    `weights_` are scaled to sum to 1.
+    """
+
+    traits = Traits(merge="exact", weights=True, sparse=True, objects=True)
+    _constraints = {"budget": [BUDGET], "random_state": [RANDOM_STATE]}
+    _invariants = {
+        "_sample": Is(BottomK, n="n"),
+        "_rows": RowsOf("n"),
+        "_targets": [NULL, Array(None, "n", finite=False)],
+    }
+
+    def __init__(self, budget: int | str = 100, *, random_state: Any = None):
+        self.budget = budget
+        self.random_state = random_state
+
+    def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
+        """What will be held for dense rows of `n_features` columns, without targets."""
+        row = n_features * np.dtype(dtype).itemsize
+        rows = self._size(row)
+        return Plan.of(rows, rows_=rows * row, keys_weights_and_ids=rows * 24)
+
+    def _size(self, row_bytes: int) -> int:
+        each = row_bytes + 24  # key, weight and row id
+        return as_budget(self.budget).items_within(each, fixed_bytes=256, at_least=1, what="Reservoir")
+
+    @property
+    def rows_(self) -> Any:
+        self._check_fitted()
+        return self._rows.values
+
+    @property
+    def indices_(self) -> np.ndarray:
+        self._check_fitted()
+        return self._sample.row_ids
+
+    @property
+    def targets_(self) -> np.ndarray | None:
+        self._check_fitted()
+        return self._targets
+
+    @property
+    def weights_(self) -> np.ndarray:
+        self._check_fitted()
+        return self._sample.shares()
+
+    @property
+    def is_exact_(self) -> bool:
+        """Whether every row seen so far is kept."""
+        self._check_fitted()
+        return self._sample.is_everything
+
+    def _takes_objects(self, X: Any) -> bool:
+        return are_objects(X)
+
+    def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        if self._is_fitted() and (y is None) != (self._targets is None):
+            raise DataError("Reservoir: either all chunks come with targets or none does.")
+
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if not hasattr(self, "_sample"):
+            self._sample = BottomK(self._size(average_bytes(X) + (0 if y is None else y.itemsize)))
+            self._rows = Rows.like(X, self._sample.size)
+            self._targets = None if y is None else y[:0]
+        slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
+        self._keep(slots, take(X, chosen), None if y is None else y[chosen])
+        self._hold_budget(len(self._sample), 1, self._shrink)
+
+    def _shrink(self, size: int) -> None:
+        stay = self._sample.shrink_to(size)
+        self._rows.keep(stay)
+        self._targets = None if self._targets is None else self._targets[stay]
+
+    def _merge(self, other: "Reservoir") -> None:
+        if (self._targets is None) != (other._targets is None):
+            raise StateError("Reservoir.merge: one side has targets and the other has none.")
+        check_same_kind("Reservoir.merge", self._targets, other._targets)
+        if other._sample.size < self._sample.size:
+            self._shrink(other._sample.size)
+        slots, chosen = self._sample.merge(other._sample)
+        self._keep(slots, take(other._rows.values, chosen), None if other._targets is None else other._targets[chosen])
+
+    def _keep(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
+        self._rows.put(slots, X)
+        if self._targets is not None and y is not None:
+            self._targets = put_values(self._targets, slots, y)
+
+    def _n_retained(self) -> int:
+        return len(self._sample)

@@ -1,0 +1,48 @@
+"""Swaps: how a block of candidates changes a chosen set (gomes2010, Algorithm 1).
+
+While fewer rows are chosen than asked for, a block's best candidates join (`grow`); after that they take the places of
+chosen rows where that pays (`improve`).
+"""
+
+import numpy as np
+
+from modicum.select.objectives.objective import Block
+
+
+def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
+    """Let up to `most` candidates join, each the best at its turn, as long as one gains more than `min_gain`.
+
+    Returns (candidate, slot) pairs. Lazy: for a submodular objective an old gain bounds the present one, so only
+    candidates whose bound is the largest are scored again.
+    """
+    bounds = block.gains()
+    joined: list[tuple[int, int]] = []
+    while len(joined) < most:
+        i = int(np.argmax(bounds))
+        if not bounds[i] > min_gain:
+            break
+        bound, bounds[i] = bounds[i], -np.inf
+        gain = block.gain(i) if joined else bound
+        if gain < bounds.max():
+            bounds[i] = gain
+        elif gain > min_gain:
+            joined.append((i, block.add(i)))
+    return joined
+
+
+def improve(block: Block, most: int | None, min_gain: float) -> list[tuple[int, int]]:
+    """Let up to `most` candidates (None: all that pay) take the place of a chosen row, best first.
+
+    Returns (candidate, slot) pairs. Gains are those at the time of each swap: after the first one they are scored
+    again before they count.
+    """
+    gains, slots = block.swap_gains()
+    swapped: list[tuple[int, int]] = []
+    for i in np.argsort(-gains, kind="stable"):
+        if gains[i] <= min_gain or len(swapped) == most:
+            break
+        gain, slot = block.swap_gain(i) if swapped else (gains[i], int(slots[i]))
+        if gain > min_gain:
+            block.swap(i, slot)
+            swapped.append((int(i), slot))
+    return swapped

@@ -1,0 +1,6 @@
+"""Streams: rows from almost anything, a bounded number at a time."""
+
+from modicum.streams.chunks import Chunk
+from modicum.streams.stream import Stream, stream
+
+__all__ = ["Chunk", "Stream", "stream"]

@@ -1,0 +1,39 @@
+"""One reader per family of source; `open_reader` finds the one a source needs."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.streams.readers.arrays import array_reader
+from modicum.streams.readers.base import Reader
+from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.files import path_reader
+from modicum.streams.readers.frames import frame_reader
+from modicum.streams.readers.iterables import Chunks, sequence_reader
+
+_ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+
+# What is asked of a source, in this order, and who reads it. A data frame also has two dimensions and can be
+# iterated, so the narrower questions come first.
+_KINDS: list[tuple[Callable[[Any], bool], Callable[[Any, Wanted], Reader]]] = [
+    (lambda source: isinstance(source, str | PathLike), path_reader),
+    (lambda source: any(hasattr(source, name) for name in _ARROW), frame_reader),
+    (lambda source: isinstance(source, np.ndarray) or hasattr(source, "tocsr"), array_reader),
+    (lambda source: getattr(source, "ndim", 0) > 0 and hasattr(source, "shape"), array_reader),
+    (lambda source: isinstance(source, list | tuple), sequence_reader),
+    (lambda source: hasattr(source, "__iter__"), Chunks),
+]
+
+
+def open_reader(source: Any, wanted: Wanted) -> Reader:
+    """The reader for `source`, which gives the columns `wanted`."""
+    for is_kind, reader in _KINDS:
+        if is_kind(source):
+            return reader(source, wanted)
+    raise DataError(
+        f"stream: can't read rows from {type(source).__name__}. Give an array, a sparse matrix, a data frame, "
+        "a list, an iterable of arrays, or the path of a file or folder."
+    )

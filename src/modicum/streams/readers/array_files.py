@@ -1,0 +1,106 @@
+"""Arrays in .npy files, read in blocks, and in .npz files, which are zip files of .npy files.
+
+What a file promises is compared with what it holds before numpy makes room for it.
+"""
+
+import math
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+from zipfile import ZipFile
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.streams.readers.base import MOST_COLUMNS, naming
+
+MOST_BYTES = 1 << 30  # of arrays that are loaded whole; a small .npz file can promise any number
+_SPARSE_FILE = {"format", "shape", "data"}  # arrays in every file that scipy.sparse.save_npz writes
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+class Header(NamedTuple):
+    """What the first bytes of a .npy file tell."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class NpyFile:
+    """A .npy file of which only the rows asked for are read."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        with naming(str(path)), open(path, "rb") as file:
+            self.shape, self.dtype = read_header(file, path.stat().st_size)
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        # A map of its own for each block: pages of a lasting one would add up in the process's memory.
+        return np.array(np.load(self._path, mmap_mode="r")[index])
+
+
+def read_header(file: IO[bytes], size: int) -> Header:
+    """The header of a .npy file of `size` bytes, which must hold just the array that it promises."""
+    try:
+        shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+    except Exception as error:  # of many kinds: the header is a Python expression
+        raise ValueError(f"can't be read as a .npy file of numbers: {error}") from error
+    if dtype.hasobject or dtype.fields is not None:
+        raise ValueError(f"can't be read as a .npy file of numbers: it holds {dtype}.")
+    promised, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if any(type(n) is not int or n < 0 for n in shape) or promised != there:
+        raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes; it has {there:,}.")
+    return Header(shape, dtype)
+
+
+def npz_rows(path: Path, array: str | None = None) -> Any:
+    """One array or sparse matrix of a .npz file, loaded whole: the one named, or the only one with rows."""
+    with naming(str(path)):
+        headers = _headers(path)
+        if array is None and headers.keys() >= _SPARSE_FILE:
+            return _sparse_rows(path, headers)
+        tables = [name for name in headers if array is None and len(headers[name].shape) == 2]
+        if array not in headers and len(tables) != 1:
+            wrong = f"no array {array!r}" if array else f"{len(tables)} of its arrays are 2-D"
+            raise DataError(f"{path}: {wrong}. Name one as {path}:NAME; it has: {', '.join(headers) or 'none'}.")
+        name = array or tables[0]
+        _check_size([headers[name]])
+        with np.load(path) as file:
+            return file[name]
+
+
+def _headers(path: Path) -> dict[str, Header]:
+    """Headers of all arrays in a .npz file; other files in it don't count."""
+    found = {}
+    with ZipFile(path) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as file:  # which also compares the two places that tell its name
+                if member.filename.endswith(".npy"):
+                    found[member.filename.removesuffix(".npy")] = read_header(file, member.file_size)
+    return found
+
+
+def _sparse_rows(path: Path, headers: dict[str, Header]) -> Any:
+    """A matrix that scipy saved; its indices are checked, as scipy's loops don't."""
+    from scipy.sparse import load_npz
+
+    _check_size(headers.values())
+    with np.load(path) as file:
+        n_rows, n_columns = file["shape"].tolist()
+    if not (0 <= n_rows <= MOST_BYTES // 8 and 0 <= n_columns <= MOST_COLUMNS):
+        raise ValueError(f"a sparse matrix can have {MOST_BYTES // 8:,} rows and {MOST_COLUMNS:,} columns at most.")
+    rows = load_npz(path)
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"columns must be numbers; got {rows.dtype}.")
+    if rows.format == "dia" and np.abs(rows.offsets).max(initial=0) >= max(rows.shape):
+        raise ValueError("a diagonal lies outside of the sparse matrix.")
+    if hasattr(rows, "indptr"):
+        if (np.diff(rows.indptr) < 0).any():
+            raise ValueError("rows of the sparse matrix end before they begin.")
+        rows.check_format(full_check=True)
+    return rows.tocsr()
+
+
+def _check_size(headers: Any) -> None:
+    size = sum(math.prod(header.shape) * header.dtype.itemsize for header in headers)
+    if size > MOST_BYTES:
+        raise ValueError(f"{size:,} bytes, but arrays of .npz files can have 1 GiB at most. Save larger ones as .npy.")

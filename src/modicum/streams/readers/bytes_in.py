@@ -1,0 +1,117 @@
+"""Where the bytes of text formats come from: files, plain or gzipped, and standard input."""
+
+import gzip
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from modicum.exceptions import DataError
+from modicum.streams.readers.base import naming
+
+HEAD = 1 << 20  # bytes from which column types are inferred; the first line must end in them
+BLOCK = 1 << 22  # bytes of lines parsed at a time; a line must fit
+BOM = b"\xef\xbb\xbf"  # some programs begin UTF-8 files with it
+
+_NOT_TEXT = {  # first bytes of files that are taken for text by mistake
+    b"PK\x03\x04": "a zip file",
+    b"\x1f\x8b": "a gzip file, whose name must end in .gz",
+    b"PAR1\x15": "a Parquet file",
+    b"ARROW1\0": "an Arrow file",
+    b"\x93NUMPY": "a .npy file",
+    b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
+}
+
+
+class ByteSource:
+    """A file whose first bytes can be looked at."""
+
+    rereadable = True
+
+    def __init__(self, path: Path):
+        self.name = str(path)
+
+    @property
+    def head(self) -> bytes:
+        """Not kept: a folder may have thousands of files."""
+        with self.open() as file:
+            return file.read(HEAD)
+
+    @property
+    def text_head(self) -> bytes:
+        """The first lines of a text; the last one is left out if it may be cut."""
+        head = self.head
+        for first, what in _NOT_TEXT.items():
+            if head.startswith(first):
+                raise DataError(f"{self.name}: this is {what}.")
+        with naming(self.name):
+            refuse_nul(head)
+        if len(head) < HEAD:
+            return head
+        lines, end, _ = head.rpartition(b"\n" if b"\n" in head else b"\r")
+        if not end:
+            raise DataError(f"{self.name}: the first line is longer than 1 MiB.")
+        return lines + end
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        open_file: Any = gzip.open if self.name.lower().endswith(".gz") else open
+        with naming(self.name), open_file(self.name, "rb") as file:
+            yield file
+
+
+class Stdin(ByteSource):
+    """Standard input: what was looked at comes again when it is read, once."""
+
+    rereadable = False
+
+    def __init__(self) -> None:
+        self.name = "standard input"
+
+    @cached_property
+    def head(self) -> bytes:
+        return sys.stdin.buffer.read(HEAD)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        yield io.BufferedReader(_Joined(io.BytesIO(self.head), sys.stdin.buffer))
+
+
+class _Joined(io.RawIOBase):
+    """Files one after the other; closing it leaves them open, as standard input isn't ours to close."""
+
+    def __init__(self, *files: Any):
+        self._files = files
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return next((n for file in self._files if (n := file.readinto(buffer))), 0)
+
+
+def line_blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, some MiB at a time."""
+    rest = b""
+    while data := file.read(BLOCK):
+        refuse_nul(data)
+        lines, newline, rest = (rest + data).rpartition(b"\n")
+        if newline:
+            yield lines
+        if len(rest) > BLOCK:
+            raise ValueError("a line is longer than 4 MiB.")
+    if rest:
+        yield rest
+
+
+def refuse_nul(data: bytes) -> None:
+    if b"\0" in data:
+        raise ValueError("there are NUL bytes in it, so it is no UTF-8 text.")
+
+
+def nonblank(block: bytes) -> list[bytes]:
+    return [line for line in block.splitlines() if line.strip()]

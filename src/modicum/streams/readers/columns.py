@@ -1,0 +1,122 @@
+"""Which columns of a source are features, which is the target, which holds weights."""
+
+import operator
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.streams.readers.base import Block, as_floats
+
+Key = str | int
+SHOWN = 20  # column names in an error message; more would bury the message
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns a user asked for, by name or position; None means "choose for me" or "none"."""
+
+    columns: list[Key] | None = None
+    target: Key | None = None
+    weight: Key | None = None
+
+    def refuse(self, name: str, reason: str) -> None:
+        """For sources that have no columns to choose from."""
+        for option in ("columns", "target", "weight"):
+            if getattr(self, option) is not None:
+                raise DataError(f"{name}: {option}={getattr(self, option)!r} names a column, but {reason}")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The same as positions."""
+
+    features: Sequence[int]  # a range where they are many
+    target: int | None
+    weight: int | None
+
+
+def as_keys(columns: Any) -> list[Key] | None:
+    """A list of names or positions; "a,b" is short for ["a", "b"]."""
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        columns = [name.strip() for name in columns.split(",")]
+    keys = [key if isinstance(key, str) else operator.index(key) for key in columns]
+    if not keys:
+        raise DataError("stream: columns must name at least one column; got none.")
+    return keys
+
+
+def choose(wanted: Wanted, source: str, width: int, names: Sequence[str] | None, usable: Sequence[int]) -> Choice:
+    """Positions of the wanted columns; by default the features are all `usable` ones but target and weight."""
+    at = [None if key is None else position(key, source, width, names) for key in (wanted.target, wanted.weight)]
+    features: Sequence[int]
+    if wanted.columns is not None:
+        features = [position(key, source, width, names) for key in wanted.columns]
+    else:
+        features = usable if at == [None, None] else [j for j in usable if j not in at]
+    if names is not None:
+        _refuse_twins([*features, *at], source, names)
+    return Choice(features, *at)
+
+
+def _refuse_twins(chosen: Iterable[int | None], source: str, names: Sequence[str]) -> None:
+    """A name must lead to one column."""
+    times = Counter(names)
+    for j in chosen:
+        if j is not None and times[names[j]] > 1:
+            raise DataError(f"{source}: {times[names[j]]} columns are named {names[j]!r}. Give them different names.")
+
+
+def position(key: Key, source: str, width: int, names: Sequence[str] | None) -> int:
+    """Where a column stands, or an error that lists the columns there are."""
+    if isinstance(key, str):
+        if names is None:  # positions come as text from a command line
+            key = int(key) if key.lstrip("-").isdigit() else key
+        elif key in names:
+            return names.index(key)
+    if isinstance(key, int) and -width <= key < width:
+        return key % width
+    raise DataError(f"{source}: no column {key!r}. {_columns_there_are(key, width, names)}")
+
+
+def _columns_there_are(key: Key, width: int, names: Sequence[str] | None) -> str:
+    if names is None:
+        return f"Its columns have no names, only positions: 0 to {width - 1}."
+    close = get_close_matches(str(key), names, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    more = f" and {width - SHOWN:,} more" if width > SHOWN else ""
+    return f"{hint}It has: {', '.join(names[:SHOWN])}{more}."
+
+
+def split(block: Any, choice: Choice, source: str) -> Block:
+    """X, y and weight of a block of an array or CSR matrix; views where numpy allows."""
+    y = None if choice.target is None else _column(block, choice.target)
+    weight = None if choice.weight is None else as_weights(_column(block, choice.weight), source)
+    columns = _as_slice(choice.features)
+    if columns != slice(0, block.shape[1]):
+        block = block[:, columns]
+    return as_floats(block, source), y, weight
+
+
+def as_weights(values: Any, source: str) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{source}: weights must be numbers; {error}.") from None
+
+
+def _column(block: Any, j: int) -> np.ndarray:
+    return block[:, [j]].toarray().ravel() if hasattr(block, "tocsr") else block[:, j]
+
+
+def _as_slice(positions: Sequence[int]) -> slice | list[int]:
+    """A slice gives a view, a list of positions a copy."""
+    run = range(positions[0], positions[-1] + 1) if positions else range(0)
+    same = positions == run if isinstance(positions, range) else list(positions) == list(run)
+    return slice(run.start, run.stop) if same else list(positions)

@@ -1,0 +1,191 @@
+"""Tables: everything that pyarrow turns into record batches.
+
+`Tables` chooses the columns and turns batches into arrays; how a format gives its batches is told by the
+`TableFile`s: Parquet and Arrow in `arrow_files`, CSV and JSON lines in `text_files`, data frames in `frames`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from modicum._optional import require
+from modicum.exceptions import DataError
+from modicum.streams.readers.base import MISSING, Block, Reader, bad_cell, float_type, naming, offsets_of, refuse_gaps
+from modicum.streams.readers.columns import Wanted, choose
+
+
+class TableFile:
+    """One file (or data frame) of a table."""
+
+    label: str  # of the format, for messages
+    schema: Any  # all columns; a text format infers them from the beginning of the file
+    n_rows: int | None = None
+    rereadable = True
+    background = True
+
+    def __init__(self, name: str):
+        self.name = name
+        require("pyarrow", f"reading {self.label}")
+
+    def read_as(self, field: Any, is_target: bool) -> Any:
+        """The field with the type to read it with."""
+        return field
+
+    def stray_text(self, columns: Iterable[str]) -> tuple[int, str, str | bytes] | None:
+        """Row, column and text of a cell that makes one of the columns text, though most of its cells are numbers.
+
+        Bytes, if the cell is no text at all.
+        """
+        return None
+
+    def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
+        """Batches with these fields from row `start` on (0 where `n_rows` is None), of about `size` rows."""
+        raise NotImplementedError
+
+    def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
+        """Pieces with all columns of these rows (ascending), and the rows of the file as far as it was read."""
+        raise NotImplementedError
+
+    def assemble(self, pieces: list[Any]) -> Any:
+        """The table made of the pieces that `gather` found in this and like files."""
+        return stack(pieces) if pieces else self.schema.empty_table()
+
+
+class Tables(Reader):
+    """Rows of one table, or of several with the same columns one below the other."""
+
+    columns: list[str]
+    table_columns: list[str]
+
+    def __init__(self, files: Sequence[TableFile], name: str, wanted: Wanted):
+        import pyarrow as pa
+
+        first = files[0]
+        self.name = name
+        self.rereadable, self.background = first.rereadable, first.background
+        self.table_columns = names = list(first.schema.names)
+        choice = choose(wanted, name, len(names), names, _numeric_columns(first.schema))
+        self.columns, self.width = [names[j] for j in choice.features], len(choice.features)
+        self._target, self._weight = (None if j is None else names[j] for j in (choice.target, choice.weight))
+        self._files = files
+        self._offsets = offsets_of(file.n_rows or 0 for file in files)
+        self.n_rows = None if any(file.n_rows is None for file in files) else self._offsets[-1]
+        self._check_columns(asked=wanted.columns is not None)
+        if wanted.columns is None:
+            used = {*self.columns, self._target, self._weight}
+            self.left_out = {field.name: str(field.type) for field in first.schema if field.name not in used}
+
+        chosen = dict.fromkeys([*choice.features, choice.target, choice.weight])  # no column is read twice
+        fields = [first.schema.field(j) for j in chosen if j is not None]
+        self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
+        schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
+        self._dtype = float_type(_numpy_type(s.field(column).type) for s in schemas for column in self.columns)
+        self.row_bytes = self.width * np.dtype(self._dtype).itemsize
+
+    def blocks(self, start: int, size: int) -> Iterator[Block]:
+        for file, first in zip(self._files, self._offsets, strict=False):
+            row = max(start - first, 0)
+            if file.n_rows is not None and row >= file.n_rows:
+                continue
+            with naming(file.name):
+                for batch in file.batches(self._schema, row, size):
+                    for begin in range(0, batch.num_rows, size):  # a data frame may be one huge batch
+                        yield self._arrays(batch.slice(begin, size), file.name, row + begin)
+                    row += batch.num_rows
+            if file.n_rows not in (None, row):
+                raise DataError(f"{file.name}: it should have {file.n_rows:,} rows, but {row:,} came.")
+
+    def take(self, rows: np.ndarray) -> Any:
+        pieces: list[Any] = []
+        for file in self._files:
+            with naming(file.name):
+                found, n_rows = file.gather(rows)
+            pieces += found
+            rows = rows[rows >= n_rows] - n_rows
+            if not len(rows):
+                break
+        return self._files[0].assemble(pieces)
+
+    def _arrays(self, batch: Any, file: str, row: int) -> Block:
+        X = np.empty((batch.num_rows, len(self.columns)), self._dtype)
+        for j, name in enumerate(self.columns):
+            X[:, j] = _values(batch, name, file, row)
+        y = None if self._target is None else _values(batch, self._target, file, row)
+        weight = None if self._weight is None else _values(batch, self._weight, file, row).astype(np.float64)
+        return X, y, weight
+
+    def _check_columns(self, asked: bool) -> None:
+        """Columns must be there and hold numbers in every file whose schema is known without reading it."""
+        for file in self._files:
+            if file is self._files[0] or file.n_rows is not None:
+                _check_numbers(file, [*self.columns, self._weight])
+        if asked:
+            return
+        used = {*self.columns, self._target, self._weight}
+        # Text columns are left out in silence, but not because of a typing error in one of their cells.
+        _refuse_stray_text(self._files[0], [name for name in self.table_columns if name not in used])
+        if not self.columns:
+            types = ", ".join(f"{field.name} ({field.type})" for field in self._files[0].schema)
+            raise DataError(f"{self.name}: no column for X is numeric: {types}. Turn text into numbers first.")
+
+
+def _numeric_columns(schema: Any) -> list[int]:
+    """Positions of the numeric columns; what pandas stored as the index of a frame is none of its columns."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [j for j, field in enumerate(schema) if is_numeric(field.type) and field.name not in index]
+
+
+def _check_numbers(file: TableFile, columns: list[str | None]) -> None:
+    there = set(file.schema.names)
+    for name in columns:
+        if name is None:
+            continue
+        if name not in there:
+            raise DataError(f"{file.name}: no column {name!r}, which the first file has.")
+        if not is_numeric(kind := file.schema.field(name).type):
+            _refuse_stray_text(file, [name])
+            raise DataError(
+                f"{file.name}: column {name!r} is {kind}, not a number. Leave it out of columns=, "
+                "or turn it into numbers first; take() gives columns of any type."
+            )
+
+
+def _refuse_stray_text(file: TableFile, columns: list[str]) -> None:
+    if cell := file.stray_text(columns):
+        row, column, text = cell
+        what = "UTF-8 text" if isinstance(text, bytes) else "a number, but most cells are"
+        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=."
+        raise bad_cell(file.name, row, column, problem)
+
+
+def is_numeric(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+
+
+def _numpy_type(kind: Any) -> Any:
+    dtype = kind.to_pandas_dtype()
+    return np.float64 if dtype is np.object_ else dtype  # decimals
+
+
+def _values(batch: Any, name: str, file: str, row: int) -> np.ndarray:
+    """A column of a batch that begins at `row` of `file`, without missing values."""
+    import pyarrow as pa
+
+    column = batch.column(name)
+    if column.null_count:
+        raise bad_cell(file, row + column.is_null().index(True).as_py(), name, MISSING)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    values = column.to_numpy(zero_copy_only=False)
+    refuse_gaps(values[:, None], file, row, [name])
+    return values
+
+
+def stack(batches: list[Any]) -> Any:
+    """One table of batches whose columns may differ: what one lacks is null in its rows."""
+    import pyarrow as pa
+
+    return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")

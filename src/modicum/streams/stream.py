@@ -1,0 +1,332 @@
+"""Where chunks come from: `stream(source)` reads rows from almost anything, a bounded number at a time.
+
+A reader (see `modicum.streams.readers`) gives blocks of rows as its source has them. They go through
+
+    number the rows -> shuffle (if asked) -> cut into chunks -> drop what `start` skips -> read ahead (files)
+
+so chunk i of a pass always begins at row i * chunk_size, however the source is divided into files and row groups.
+"""
+
+import operator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.streams.chunks import Chunk, cut, drop, read_ahead, shuffled
+from modicum.streams.readers import open_reader
+from modicum.streams.readers.base import Reader, count, pick
+from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
+from modicum.streams.readers.objects import OBJECT_BYTES
+
+CHUNK_BYTES = 8 << 20  # long enough that work per chunk outweighs work around it, short enough to stay in cache
+CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size we choose
+
+
+def stream(
+    source: Any,
+    *,
+    chunk_size: int | None = None,
+    columns: Sequence[str | int] | str | None = None,
+    target: Any = None,
+    weight: Any = None,
+    passes: int = 1,
+    shuffle_buffer: int = 0,
+    start: int = 0,
+    random_state: int | np.random.Generator | None = None,
+) -> "Stream":
+    """Read rows from almost anything, in chunks, in bounded memory.
+
+    Sources:
+
+    - arrays, sparse matrices (made CSR once) and anything else two-dimensional that gives slices of rows;
+    - data frames of pandas, polars, pyarrow and others, through Arrow;
+    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, svmlight (these text formats also gzipped), .npy
+      (read in blocks) and .npz (`file.npz:name` if it has several arrays; that array is loaded whole);
+    - a folder or a glob: its files in sorted order, all of one format, without the folders in it;
+    - `-`, standard input: CSV, JSON lines or an Arrow stream, told apart by the first bytes;
+    - a list of objects, of rows of numbers, or of chunks; any iterable or iterator of chunks, each one X, (X, y) or
+      (X, y, weight). A torch DataLoader is such an iterable;
+    - another Stream, which is returned as it is.
+
+    Every chunk but the last of a pass has `chunk_size` rows. Chunks of arrays in memory are views. Files are read
+    by a thread that is one chunk ahead.
+
+    Without `columns`, X has all numeric columns but target and weight; columns of other types are left out (and
+    can be had from `Stream.take`). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
+    chosen column that is missing or doesn't fit its type is a DataError that names file, row and column; data rows
+    of a file are counted from 1, without the header.
+
+    The label of svmlight files is y. They are read once at the start to find the number of columns;
+    `columns=range(n)` makes rows n wide whatever the file holds, say for a test set.
+
+    Parameters
+    ----------
+    source : object
+        See above.
+    chunk_size : int, default=None
+        Rows per chunk. By default about 8 MiB, but 1,024 to 65,536 rows.
+    columns : list of str or int, or str, default=None
+        Names or positions of the features; "a,b" is short for ["a", "b"]. Other columns are not read.
+    target, weight : str, int or array, default=None
+        Column with y and with sample weights: a name or a position, or a 1-D array with a value for each row.
+    passes : int, default=1
+        How often to go through the source.
+    shuffle_buffer : int, default=0
+        Draw rows at random from a buffer of this many rows. Needs memory for about three such buffers.
+    start : int, default=0
+        Rows to skip, counted over all passes: the `position` at which to resume. Row groups of Parquet, batches of
+        Arrow files and rows of arrays are skipped unread. Other sources, and any with a shuffle buffer, are read
+        again from the beginning of the pass.
+    random_state : int, Generator or None, default=None
+        Seed of the shuffle buffer. Resuming gives the same order only for an int.
+
+    Returns
+    -------
+    Stream
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from modicum.streams import stream
+    >>> rows = stream(np.arange(20.0).reshape(10, 2), chunk_size=4)
+    >>> [chunk.X.shape for chunk in rows]
+    [(4, 2), (4, 2), (2, 2)]
+    >>> resumed = stream(np.arange(20.0).reshape(10, 2), chunk_size=4, start=8)
+    >>> next(iter(resumed)).row_ids
+    array([8, 9])
+    """
+    if isinstance(source, Stream):
+        return _as_it_is(**locals())
+    keys, arrays = _split_keys({"target": target, "weight": weight})
+    return Stream(
+        open_reader(source, Wanted(as_keys(columns), **keys)),
+        arrays,
+        chunk_size=None if chunk_size is None else _integer("chunk_size", chunk_size, 1),
+        passes=_integer("passes", passes, 1),
+        shuffle_buffer=_integer("shuffle_buffer", shuffle_buffer, 0),
+        start=_integer("start", start, 0),
+        seed=_seed(random_state),
+    )
+
+
+class Stream:
+    """An iterable of `Chunk`s; made by `stream`.
+
+    Each `iter()` begins anew at `start`; a source that can be read only once (standard input, an iterator) allows
+    one.
+
+    Attributes
+    ----------
+    position : int
+        Rows given so far, over all passes and including those skipped by `start`: where to resume.
+    n_rows : int or None
+        Rows of one pass, if known without reading the source.
+    total : int or None
+        Rows of all passes.
+    columns : list of str or None
+        Names of the columns of X, if the source has names.
+    table_columns : list of str or None
+        Names of all columns of the source, of any type.
+    left_out : dict of str to str
+        Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
+    name : str
+        What the source is called in messages.
+    width : int or None
+        Number of columns of X, if known without reading the source.
+    chunk_size : int or None
+        Rows per chunk; None until the first chunk of an iterable has come.
+    description : str
+        Such as "200,000 rows x 16 columns of flights/*.parquet".
+    rereadable : bool
+        Whether the source can be read more than once.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        arrays: dict[str, np.ndarray],
+        *,
+        chunk_size: int | None,
+        passes: int,
+        shuffle_buffer: int,
+        start: int,
+        seed: int,
+    ):
+        self._reader, self._arrays = reader, arrays
+        self._passes, self._shuffle_buffer, self._start, self._seed = passes, shuffle_buffer, start, seed
+        self._spent = False
+        self.position = start
+        self.chunk_size = chunk_size
+        if chunk_size is None and reader.row_bytes is not None:
+            self.chunk_size = _chunk_rows(reader.row_bytes)
+        self._check()
+
+    n_rows = property(lambda self: self._reader.n_rows)
+    columns = property(lambda self: self._reader.columns)
+    table_columns = property(lambda self: self._reader.table_columns)
+    left_out = property(lambda self: self._reader.left_out)
+    name = property(lambda self: self._reader.name)
+    width = property(lambda self: self._reader.width)
+    rereadable = property(lambda self: self._reader.rereadable)
+
+    @property
+    def total(self) -> int | None:
+        return None if self.n_rows is None else self.n_rows * self._passes
+
+    @property
+    def description(self) -> str:
+        sizes = [(self.n_rows, "row"), (self._reader.width, "column")]
+        known = " x ".join(f"{n:,} {what}{'s' * (n != 1)}" for n, what in sizes if n is not None)
+        passes = f", {self._passes} passes" if self._passes > 1 else ""
+        return f"{known or 'rows'} of {self._reader.name}{passes}"
+
+    def __repr__(self) -> str:
+        return f"<Stream: {self.description}>"
+
+    def __iter__(self) -> Iterator[Chunk]:
+        if self._spent:
+            raise DataError(f"{self._reader.name} can be read only once, and it has been. Make a new stream.")
+        self._spent = not self.rereadable
+        self.position = self._start
+        chunks = self._chunks()
+        return self._counted(read_ahead(chunks) if self._reader.background else chunks)
+
+    def take(self, row_ids: Any) -> Any:
+        """Rows of the source in the order asked for, with all its columns, whatever their type.
+
+        Reads the source again as far as needed; Parquet row groups without such rows are skipped.
+
+        Parameters
+        ----------
+        row_ids : array of int
+            Row numbers from 0, as in `Chunk.row_ids`; a row may be asked for more than once.
+
+        Returns
+        -------
+        pyarrow Table (tables), ndarray or CSR matrix (arrays, svmlight) or list (objects)
+        """
+        name = self._reader.name
+        if not self.rereadable:
+            raise DataError(f"{name} can be read only once, so its rows can't be taken.")
+        rows, order = np.unique(np.asarray(row_ids, dtype=np.int64), return_inverse=True)
+        if len(rows) and rows[0] < 0:
+            raise DataError(f"{name}: row numbers begin at 0; got {rows[0]}.")
+        found = self._reader.take(rows)
+        if count(found) < len(rows):
+            there = "" if self.n_rows is None else f", it has {self.n_rows:,}"
+            raise DataError(f"{name}: no row {rows[count(found)]:,} (counted from 0){there}.")
+        return pick(found, order)
+
+    def _check(self) -> None:
+        name = self._reader.name
+        if self._passes > 1 and not self.rereadable:
+            raise DataError(f"{name} can be read only once; passes={self._passes} needs a source to read again.")
+        if self.total is not None and self._start > self.total:
+            raise self._beyond(self.total)
+        for option, values in self._arrays.items():
+            if self.n_rows is None:
+                raise DataError(f"{name}: {option} can be an array only if the number of rows is known beforehand.")
+            if values.shape != (self.n_rows,):
+                raise DataError(f"{name}: {option} has shape {values.shape}; expected ({self.n_rows},).")
+
+    def _beyond(self, total: int) -> DataError:
+        return DataError(f"{self._reader.name}: start={self._start:,} is beyond its {total:,} rows.")
+
+    def _counted(self, chunks: Generator[Chunk, None, Any]) -> Iterator[Chunk]:
+        with closing(chunks):
+            for chunk in chunks:
+                self.position += len(chunk)
+                yield chunk
+
+    def _chunks(self) -> Generator[Chunk, None, None]:
+        first, skip = divmod(self._start, self.n_rows) if self.n_rows else (0, self._start)
+        # A shuffled pass is replayed from its first row, as is a source of unknown length.
+        step = None if self.n_rows is None or self._shuffle_buffer else self.chunk_size
+        for index in range(first, self._passes):
+            begin = skip - skip % step if step else 0
+            skip = yield from drop(self._one_pass(index, begin), skip - begin)
+        if skip:
+            raise self._beyond(self._start - skip)
+
+    def _one_pass(self, index: int, begin: int) -> Iterator[Chunk]:
+        blocks = self._numbered(begin)
+        if self.chunk_size is None:  # the width of an iterable is not known before its first block
+            first = next(blocks, None)
+            if first is None:
+                return
+            self.chunk_size = _chunk_rows(_row_bytes(first.X))
+            blocks = chain([first], blocks)
+        if self._shuffle_buffer:
+            blocks = shuffled(blocks, self._shuffle_buffer, np.random.default_rng([self._seed, index]))
+        yield from cut(blocks, self.chunk_size)
+
+    def _numbered(self, row: int) -> Iterator[Chunk]:
+        """The reader's blocks from `row` on as chunks of any length, with y and weight given as arrays."""
+        for X, y, weight in self._reader.blocks(row, self.chunk_size or CHUNK_ROWS[0]):
+            end = row + count(X)
+            y = self._arrays["target"][row:end] if "target" in self._arrays else y
+            weight = self._arrays["weight"][row:end] if "weight" in self._arrays else weight
+            yield Chunk(X, y, weight, np.arange(row, end))
+            row = end
+
+
+def _chunk_rows(row_bytes: float) -> int:
+    fewest, most = CHUNK_ROWS
+    return min(max(int(CHUNK_BYTES / max(row_bytes, 1)), fewest), most)
+
+
+def _row_bytes(X: Any) -> float:
+    if isinstance(X, list):
+        return OBJECT_BYTES
+    values = X.data if hasattr(X, "tocsr") else X
+    return values.nbytes / max(count(X), 1)
+
+
+def _split_keys(options: dict[str, Any]) -> tuple[dict[str, Key | None], dict[str, np.ndarray]]:
+    """Options that name a column, and those that are the values themselves."""
+    keys: dict[str, Key | None] = {}
+    arrays = {}
+    for name, value in options.items():
+        if isinstance(value, bool):
+            raise DataError(f"stream: {name} must be the name or position of a column, or an array; got {value}.")
+        if value is None or isinstance(value, str):
+            keys[name] = value
+        elif isinstance(value, int | np.integer):
+            keys[name] = int(value)
+        else:
+            arrays[name] = as_weights(value, "stream") if name == "weight" else np.asarray(value)
+    return keys, arrays
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    try:
+        if (number := operator.index(value)) >= least:
+            return number
+    except TypeError:
+        pass
+    raise ValueError(f"stream: {name} must be an int of at least {least}; got {value!r}.")
+
+
+def _seed(random_state: Any) -> int:
+    """One number from which the generator of each pass is made."""
+    if random_state is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    return _integer("random_state", random_state, 0)
+
+
+def _as_it_is(source: Stream, **options: Any) -> Stream:
+    """A stream whose options were set when it was made; others would be ignored, so they are refused."""
+    defaults = stream.__kwdefaults__ or {}
+    # Types first: an array would compare element by element.
+    given = [
+        name for name, value in options.items() if type(value) is not type(defaults[name]) or value != defaults[name]
+    ]
+    if given:
+        raise DataError(f"stream: the source is a Stream already; give {', '.join(given)} where it was made.")
+    return source

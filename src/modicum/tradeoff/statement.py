@@ -1,0 +1,55 @@
+"""What a search for a risk (lucic2015, section 6) found, in a sentence or two for those who have to decide."""
+
+from typing import Any
+
+from modicum.rules.budget import format_bytes
+from modicum.tradeoff.target import in_digits
+
+_NEEDED = {
+    "data": "More rows, not more memory or time, would be needed.",
+    "time": "More time would be needed.",
+    "memory": "More memory would be needed.",
+}
+
+
+def statement(tram: Any, wanted: str) -> str:
+    """About a fitted `Tram` that looked for `wanted`."""
+    best = min(tram.path_, key=lambda made: made.risk)
+    is_everything = tram.stopped_by_ in ("data", "memory") and best.rows == tram.path_[-1].rows
+    share = _share(best.rows, tram.n_rows_, is_everything)
+    if not tram.reached_:
+        found = f"the best has {in_digits(best.risk)}, with {share} and {format_bytes(best.nbytes)}"
+        return f"No solution with {wanted} was found in {_time(tram.seconds_)}: {found}. {_NEEDED[tram.stopped_by_]}"
+    found = f"{share} and {format_bytes(best.nbytes)} reach {wanted} in {_time(tram.seconds_)}"
+    if tram.n_rows_ is None or 2 * best.rows > tram.n_rows_:
+        return f"{found}."
+    return f"{found}; all data would take about {_time(best.seconds * tram.n_rows_ / best.rows)}."
+
+
+def _share(rows: int, of_all: int | None, is_everything: bool) -> str:
+    if of_all is None:
+        return f"the first {_many(rows)} rows"
+    return f"all {_many(of_all)} rows" if is_everything else f"{_many(rows)} of {_many(of_all)} rows"
+
+
+def _many(number: int) -> str:
+    """
+    >>> _many(99_500), _many(45_811_883)
+    ('99,500', '45.8 million')
+    """
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.3g} {word}"
+    return f"{number:,}"
+
+
+def _time(seconds: float) -> str:
+    """A stretch of time in one unit.
+
+    >>> _time(0.0123), _time(84), _time(380)
+    ('0.012 s', '84 s', '6.3 min')
+    """
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} s"

@@ -1,0 +1,289 @@
+"""What is refused before anything is learned, and that it leaves no trace."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+import modicum
+from modicum.contract.validation import LARGEST_VALUE, WEIGHTS, largest_value
+from modicum.exceptions import DataError, StateError
+
+X = np.random.default_rng(0).normal(size=(100, 3))
+z = X[:, 0]
+
+
+def refused(call, match):
+    with pytest.raises(DataError, match=match):
+        call()
+
+
+class Failing(modicum.OnlineKMeans):
+    """Fails at the end of a chunk when told to, with or without a copy of its state."""
+
+    fails = careful = False
+
+    def _learn(self, X, y, weight, row_ids):
+        super()._learn(X, y, weight, row_ids)
+        if Failing.fails:
+            raise MemoryError
+
+    def _may_fail_midway(self):
+        return Failing.careful
+
+
+def test_masks_are_not_ignored():
+    masked = np.ma.masked_greater(np.where(X > 1.5, 999.0, X), 900)
+    refused(lambda: modicum.OnlineKMeans(2).fit(masked), "masked")
+    refused(lambda: modicum.KRLS().fit(X, np.ma.masked_array(z, z > 0)), "targets are masked in part")
+    refused(
+        lambda: modicum.OnlineKMeans(2).fit(X, sample_weight=np.ma.masked_array(z**2, z > 0)),
+        "weights are masked in part",
+    )
+    whole = np.ma.masked_array(X, False)
+    assert np.array_equal(
+        modicum.OnlineKMeans(2).fit(whole).cluster_centers_, modicum.OnlineKMeans(2).fit(X).cluster_centers_
+    )
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        np.arange(100).astype("M8[D]")[:, None],
+        np.arange(100).astype("m8[s]")[:, None],
+        pd.DataFrame({"a": 1.0, "when": pd.date_range("2020-01-01", periods=100)}),
+        pd.DataFrame({"a": 1.0, "when": pd.date_range("2020-01-01", periods=100, tz="UTC")}),
+        pl.DataFrame({"a": [1.0] * 100, "when": pl.Series(range(100), dtype=pl.Date)}),
+    ],
+    ids=["dates", "durations", "pandas", "pandas with a zone", "polars"],
+)
+def test_dates_are_not_numbers(times):
+    refused(lambda: modicum.OnlineKMeans(2).partial_fit(times), "dates or times")
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_values_whose_squares_overflow_are_named(kind):
+    model = modicum.OnlineKMeans(2).fit(X.astype(kind))
+    before = model.to_bytes()
+    bad = X.astype(kind)
+    bad[7, 2] = -2 * largest_value(bad.dtype, 3)
+    refused(lambda: model.partial_fit(bad), "row 7, column 2 .* overflow")
+    refused(lambda: model.predict(bad), "row 7, column 2")
+    assert model.to_bytes() == before
+    bad[7, 2] = 0.9 * largest_value(bad.dtype, 3)
+    assert np.isfinite(model.partial_fit(bad).transform(bad)).all()
+
+
+def test_sparse_values_are_named_too():
+    bad = sparse.csr_matrix(X)
+    bad.data[3 * 7 + 2] = 2 * LARGEST_VALUE
+    refused(lambda: modicum.Reservoir(5).fit(bad), "row 7, column 2")
+
+
+@pytest.mark.parametrize("change", [{"indices": 2**30}, {"indices": -1}, {"indptr": 10**6}])
+def test_sparse_rows_with_indices_beyond_are_refused(change):
+    for model in (modicum.Reservoir(5), modicum.Reservoir(5).fit(X), modicum.StreamSVC(1.0).fit(X, z > 0)):
+        bad = sparse.csr_matrix(X)
+        for name, value in change.items():
+            getattr(bad, name)[-1] = value
+        refused(lambda model=model, bad=bad: model.partial_fit(bad, z > 0), "valid sparse matrix")
+
+
+@pytest.mark.parametrize("value", [5e-324, WEIGHTS[0] / 2, 2 * WEIGHTS[1], 1e305])
+def test_weights_beyond_sums_are_named(value):
+    weight = np.ones(100)
+    weight[4] = value
+    for model in (modicum.KMeansCoreset(20, 3), modicum.MemoryBoundedMixture(), modicum.StreamKMeans(3)):
+        refused(lambda model=model: model.partial_fit(X, sample_weight=weight), "row 4 has")
+
+
+def test_a_byte_budget_of_a_selector_within_holds_for_later_chunks():
+    for selector in (modicum.OnlineGreedy("16 KiB"), modicum.BlockGreedy("48 KiB")):
+        model = modicum.PrototypeRegressor(selector, random_state=0)
+        assert model.partial_fit(X, z).partial_fit(X, z).n_seen_ == 200
+
+
+def test_weights_of_many_sizes_change_nothing_if_refused():
+    model = modicum.StreamSVC(1.0).fit(X, z > 0)
+    before = model.to_bytes()
+    refused(lambda: model.partial_fit(X, z > 0, np.append([1e200, 1e-200], np.ones(98))), "row 0 has 1e.200")
+    assert model.to_bytes() == before
+
+
+def test_a_refused_first_chunk_leaves_nothing():
+    for model in (modicum.KRLS(), modicum.StreamSVC(), modicum.MemoryBoundedMixture(), modicum.Reservoir(5)):
+        with pytest.raises(ValueError):
+            model.partial_fit(np.full((3, 2), np.nan), [0, 1, 0])
+        assert not hasattr(model, "n_features_in_")
+        assert model.partial_fit(X, z > 0).n_features_in_ == 3
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [np.full(100, np.nan), np.arange(100) + 0.5, np.arange(100, dtype="u8") + 2**63, np.arange(100).astype("M8[s]")],
+)
+def test_ids_are_whole_numbers(ids):
+    refused(lambda: modicum.Reservoir(5).partial_fit(X, row_ids=ids), "row_ids")
+
+
+@pytest.mark.parametrize("factor", [1e-153, 1e-158, 1e-162, 1e-200, 5e-324])
+def test_values_whose_squares_vanish(factor):
+    tiny = np.column_stack([X[:, :2], X[:, 2] * factor])
+    for model in (modicum.StreamSVC(random_state=0), modicum.MemoryBoundedMixture(), modicum.SparseGPRegressor(5)):
+        for rows in (tiny, X * factor):
+            model.fit(rows, z > 0).partial_fit(rows, z > 0)
+            assert np.isfinite(model.predict(rows)).all()
+            assert modicum.Learner.from_bytes(model.to_bytes()).n_seen_ == 200
+
+
+class TestParameters:
+    def test_refused_ones_change_nothing(self):
+        model = modicum.OnlineKMeans(3).fit(X)
+        for wrong in ({"n_clusters": -1}, {"n_clusters": 4, "nonsense": 1}):
+            with pytest.raises(ValueError):
+                model.set_params(**wrong)
+            assert model.n_clusters == 3
+        model.partial_fit(X)
+
+    @pytest.mark.parametrize(
+        ("model", "params"),
+        [
+            (modicum.ExemplarClustering(3, budget=60, random_state=0), {"n_exemplars": 9}),
+            (modicum.ExemplarClustering(3, budget=60, random_state=0), {"dissimilarity": "euclidean"}),
+            (modicum.Reservoir(20, random_state=0), {"budget": 5}),
+            (modicum.OnlineGreedy(10), {"budget": "64 KiB"}),
+        ],
+    )
+    def test_ones_that_do_not_fit_what_was_learned_need_a_fit(self, model, params):
+        before = model.fit(X).to_bytes()
+        old = {name: getattr(model, name) for name in params}
+        with pytest.raises(ValueError, match=r"[Cc]all fit"):
+            model.set_params(**params).partial_fit(X)
+        assert model.set_params(**old).to_bytes() == before
+        model.set_params(**params).fit(X).partial_fit(X)
+
+    def test_others_may_change(self):
+        model = modicum.ExemplarClustering(3, budget=60, random_state=0).fit(X)
+        assert model.set_params(min_gain=0.1, swaps="one").partial_fit(X).n_seen_ == 200
+
+
+class TestMerge:
+    def test_the_dtype_of_the_left_side_stays(self):
+        for left, right in ((np.float32, np.float64), (np.float64, np.float32)):
+            one, two = (modicum.OnlineKMeans(3, random_state=0).fit(X.astype(dtype)) for dtype in (left, right))
+            assert modicum.Learner.from_bytes(one.merge(two).to_bytes()).cluster_centers_.dtype == left
+
+    def test_a_merge_whose_result_is_invalid_is_undone(self):
+        one = modicum.KRLS(20).partial_fit(X[:5], z[:5])
+        two = modicum.KRLS(20).fit(np.tile(X, (3, 1)).astype(np.float32), np.tile(z, 3))
+        before = one.to_bytes()
+        with pytest.raises(StateError, match="float64 here and float32 there"):
+            one.merge(two)
+        assert one.to_bytes() == before
+
+    @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+    def test_empty_clusters_go(self):
+        one, two = (modicum.OnlineKMeans(3, random_state=0).fit(rows) for rows in (X[:1], X * 1e-30))
+        assert (one.merge(two).cluster_sizes_ > 0).all()
+
+    def test_numbers_and_words_as_targets_do_not_mix(self):
+        words = np.where(z > 0, "up", "down")
+        for make in (lambda: modicum.Reservoir(20, random_state=0), lambda: modicum.OnlineGreedy(5)):
+            with pytest.raises(StateError, match="targets are"):
+                make().fit(X, z).merge(make().fit(X, words))
+
+    def test_a_torn_state_is_not_taken_over(self, monkeypatch):
+        model = Failing(2, random_state=0).fit(X)
+        monkeypatch.setattr(Failing, "fails", True)
+        with pytest.raises(MemoryError):
+            model.partial_fit(X)
+        with pytest.raises(StateError, match="half changed"):
+            Failing(2, random_state=0).merge(model)
+
+
+class TestColumns:
+    def frame(self, *names):
+        return pd.DataFrame(X[:, : len(names)], columns=list(names))
+
+    def test_merge_holds_to_the_names_of_columns(self):
+        one = modicum.OnlineKMeans(2).fit(self.frame("a", "b", "c"))
+        with pytest.raises(StateError, match="only here: c; only there: d"):
+            one.merge(modicum.OnlineKMeans(2).fit(self.frame("a", "b", "d")))
+        with pytest.raises(StateError, match="another order: a, b, c here, b, a, c there"):
+            one.merge(modicum.OnlineKMeans(2).fit(self.frame("b", "a", "c")))
+        assert one.merge(modicum.OnlineKMeans(2).fit(self.frame("a", "b", "c"))).n_seen_ == 200
+        assert one.merge(modicum.OnlineKMeans(2).fit(X)).n_seen_ == 300  # names that are not known do not differ
+
+    def test_merge_holds_to_names_of_streams(self, tmp_path):
+        self.frame("a", "b", "c").to_csv(tmp_path / "one.csv", index=False)
+        self.frame("a", "c", "b").to_csv(tmp_path / "two.csv", index=False)
+        one, two = (
+            modicum.OnlineKMeans(2).fit(modicum.stream(str(tmp_path / f"{name}.csv"))) for name in ("one", "two")
+        )
+        with pytest.raises(StateError, match="another order"):
+            one.merge(two)
+        with pytest.raises(StateError, match="another order"):
+            one.learn(str(tmp_path / "two.csv"))
+        assert one.n_seen_ == 100
+
+
+@pytest.mark.parametrize("careful", [True, False])
+def test_a_failure_midway_is_undone_or_said(monkeypatch, careful):
+    monkeypatch.setattr(Failing, "careful", careful)
+    model = Failing(2, random_state=0).fit(X)
+    before = model.to_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(Failing, "fails", True)
+        with pytest.raises(MemoryError):
+            model.partial_fit(X + 5)
+    if careful:
+        assert model.to_bytes() == before
+        return
+    for use in (lambda: model.predict(X), lambda: model.partial_fit(X), model.to_bytes):
+        with pytest.raises(StateError, match="half changed"):
+            use()
+    assert model.fit(X).to_bytes() == before
+
+
+def test_a_function_of_the_user_may_ask_the_learner_that_calls_it():
+    """It may be called by threads that run tiles while the learner's lock is held."""
+    words = ["a" * (1 + i % 7) for i in range(5000)]
+    known = []
+
+    def same(a, b):
+        return float(a == b) + 0.0 * sum(model.n_retained_ for model in known)
+
+    model = modicum.StreamSVC(1.0, kernel=same, start=8).fit(words[:60], [len(word) > 3 for word in words[:60]])
+    known.append(model)
+    assert len(model.predict(words)) == 5000
+
+
+def test_copies_made_while_another_thread_learns_are_whole():
+    chunks = [X + shift for shift in range(20)]
+    model = modicum.StreamGreedy(8, random_state=0)
+    states = {model.partial_fit(chunk).to_bytes() for chunk in chunks}
+    model = modicum.StreamGreedy(8, random_state=0).partial_fit(chunks[0])
+    thread = threading.Thread(target=lambda: [model.partial_fit(chunk) for chunk in chunks[1:]])
+    thread.start()
+    copies = [copy.deepcopy(model)]
+    while thread.is_alive():
+        copies.append(pickle.loads(pickle.dumps(model)))
+    assert all(made.to_bytes() in states for made in copies)
+
+
+def test_two_learners_that_merge_each_other_do_not_wait_for_ever():
+    one, two = (modicum.OnlineKMeans(2).fit(rows) for rows in (X, X + 1))
+    threads = [
+        threading.Thread(target=lambda a=a, b=b: [a.merge(b) for _ in range(20)], daemon=True)
+        for a, b in ((one, two), (two, one))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert one.n_seen_ > 100
