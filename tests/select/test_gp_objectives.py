@@ -49,7 +49,7 @@ class Case:
         self.shares = self.rng.dirichlet(np.ones(n_rows))
         self.A, self.y_A = data(n_chosen, seed + 2)
         spec = cls(kernel, NOISE)
-        self.F = spec.fitted(self.W).started(self.W, n_chosen + 5, n_rows)
+        self.F = spec.fitted(self.W).empty_set(self.W, n_chosen + 5, n_rows)
         assert vars(spec) == {"kernel": kernel, "noise": NOISE}
         self.F.put_rows(np.arange(n_rows), self.W, self.shares, self.y_W)
         block = self.F.look(self.A, self.y_A)
@@ -124,7 +124,7 @@ def test_a_weight_of_two_is_the_row_twice(cls):
     for rows, shares in ((X, np.bincount(twice) / len(twice)), (X[twice], np.full(len(twice), 1 / len(twice)))):
         # the projected process counts rows, so as many must be there on both sides
         noise = NOISE * len(rows) / len(twice) if cls is ProjectedError else NOISE
-        F = cls(KERNEL, noise).started(X, 6, len(rows))
+        F = cls(KERNEL, noise).empty_set(X, 6, len(rows))
         F.put_rows(np.arange(len(rows)), rows, shares, y if rows is X else y[twice])
         block = F.look(A, y_A)
         for i in range(6):
@@ -148,7 +148,7 @@ def test_rows_that_come_one_by_one_are_rows_that_come_at_once(cls):
     A, y_A = data(8, 5)
     values = []
     for step in (1, 8, 80):
-        F = cls(KERNEL, NOISE).started(X, 8, 40)
+        F = cls(KERNEL, NOISE).empty_set(X, 8, 40)
         block = F.look(A, y_A)
         for i in range(8):
             block.add(i)
@@ -163,7 +163,7 @@ def test_rows_that_come_one_by_one_are_rows_that_come_at_once(cls):
 @pytest.mark.parametrize("cls", OBJECTIVES)
 def test_copies_and_a_single_row_do_no_harm(cls):
     X, y = data(20)
-    F = cls(KERNEL, NOISE).started(X, 8, 20)
+    F = cls(KERNEL, NOISE).empty_set(X, 8, 20)
     F.put_rows(np.arange(20), X, np.full(20, 1 / 20), y)
     block = F.look(np.concatenate([X[:5], X[:5]]), np.concatenate([y[:5], y[:5]]))
     for i in (0, 1, 5, 6, 2, 7):  # copies of chosen rows among them
@@ -171,7 +171,7 @@ def test_copies_and_a_single_row_do_no_harm(cls):
     gains, _ = F.look(X, y).swap_gains()
     assert np.isfinite(gains).all()
     assert np.isfinite(F.value)
-    alone = cls(KERNEL, NOISE).started(X, 1, 20)
+    alone = cls(KERNEL, NOISE).empty_set(X, 1, 20)
     alone.put_rows(np.arange(20), X, np.full(20, 1 / 20), y)
     block = alone.look(X, y)
     block.add(int(np.argmax(block.gains())))
@@ -181,7 +181,7 @@ def test_copies_and_a_single_row_do_no_harm(cls):
 @pytest.mark.parametrize("cls", OBJECTIVES)
 def test_stream_greedy_raises_the_value_by_what_it_says(cls):
     X, y = data(300)
-    F = cls(KERNEL, NOISE).started(X, 10, 100)
+    F = cls(KERNEL, NOISE).empty_set(X, 10, 100)
     F.put_rows(np.arange(100), X[:100], np.full(100, 0.01), y[:100])
     for start in range(0, 300, 60):
         block = F.look(X[start : start + 60], y[start : start + 60])
@@ -228,7 +228,7 @@ def test_drift_is_repaired(cls):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 1))
     y = np.sin(X[:, 0])
-    F = cls(RBF(2.0), 1e-6).started(X, 20, 50)
+    F = cls(RBF(2.0), 1e-6).empty_set(X, 20, 50)
     F.put_rows(np.arange(50), X[:50], np.full(50, 1 / 50), y[:50])
     block = F.look(X[:20], y[:20])
     for i in range(20):
@@ -243,7 +243,7 @@ def test_collinear_kernel_values_leave_gains_their_digits():
     """Widths far beyond the rows' spread: pivots are a billionth of the matrix' entries."""
     X, y = data(300)
     kernel = 500.0 * RBF([4.0, 10.0, 12.0])
-    F = ProjectedError(kernel, 0.05).started(X, 15, 300)
+    F = ProjectedError(kernel, 0.05).empty_set(X, 15, 300)
     shares = np.full(300, 1 / 300)
     F.put_rows(np.arange(300), X, shares, y)
     block = F.look(X[:50], y[:50])

@@ -16,7 +16,7 @@ def log_det(rows, kernel, regularization):
 def setting(request):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
-    F = LogDet(RBF(1.5), request.param).fitted(X).started(X, 8)
+    F = LogDet(RBF(1.5), request.param).fitted(X).empty_set(X, 8)
     first = F.look(X[:6])
     for i in range(6):
         first.add(i)
@@ -88,7 +88,7 @@ def test_first_swap_is_the_first_that_gains_enough(setting):
 
 def test_a_copy_of_a_chosen_row_adds_the_least():
     X = np.random.default_rng(0).normal(size=(5, 2))
-    F = LogDet(RBF(1.0), 1e-12).fitted(X).started(X, 6)
+    F = LogDet(RBF(1.0), 1e-12).fitted(X).empty_set(X, 6)
     block = F.look(np.concatenate([X, X[:1]]))
     for i in range(5):
         block.add(i)
@@ -99,7 +99,7 @@ def test_a_copy_of_a_chosen_row_adds_the_least():
 def test_a_specification_is_not_changed_by_use():
     X = np.random.default_rng(0).normal(size=(20, 2))
     spec = LogDet("rbf")
-    spec.fitted(X).started(X, 5).look(X).add(0)
+    spec.fitted(X).empty_set(X, 5).look(X).add(0)
     assert vars(spec) == {"kernel": "rbf", "regularization": 1.0}
 
 

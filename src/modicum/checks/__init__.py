@@ -4,12 +4,12 @@
 >>> modicum.check_learner(modicum.Reservoir(5, random_state=0))
 
 Each check is a function of a learner that raises AssertionError with a sentence. `CHECKS` lists them by family:
-input, stream, budget, resume, merge, weights, seed, threads, hostile, prose.
+input, stream, budget, resume, merge, weights, seed, threads, hostile, vocabulary, prose.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
-from modicum.checks import budget, data, hostile, merge, prose, resume, seed, streams, threads, weights
+from modicum.checks import budget, data, hostile, merge, prose, resume, seed, streams, threads, vocabulary, weights
 from modicum.contract.learner import Learner
 
 CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
@@ -22,6 +22,7 @@ CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
     "seed": seed.CHECKS,
     "threads": threads.CHECKS,
     "hostile": hostile.CHECKS,
+    "vocabulary": vocabulary.CHECKS,
     "prose": prose.CHECKS,
 }
 

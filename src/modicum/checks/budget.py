@@ -1,5 +1,7 @@
 """Budget: what is held stays within it, however long the stream."""
 
+import numpy as np
+
 from modicum.checks.common import assert_within_budget, fresh, rows, targets
 from modicum.contract.learner import Learner
 
@@ -31,8 +33,23 @@ def saved_file_is_not_larger_than_what_is_held(learner: Learner) -> None:
     assert names <= 2**17, f"the header of the file has {names} bytes"
 
 
+def no_more_is_held_than_planned(learner: Learner) -> None:
+    """`plan` tells what will be held, for every learner that takes a budget."""
+    assert hasattr(learner, "plan") or "budget" not in learner.get_params(deep=False), "there is no `plan`"
+    if not hasattr(learner, "plan"):
+        return
+    for dtype in (np.float64, np.float32):
+        model = fresh(learner)
+        for seed in range(4):
+            X = rows(250, seed=seed, dtype=dtype)
+            model.partial_fit(X, targets(learner, X))
+            planned = model.plan(X.shape[1], dtype=dtype).nbytes
+            assert model.nbytes_ <= planned, f"{model.nbytes_} bytes held of {dtype.__name__} rows, {planned} planned"
+
+
 CHECKS = [
     state_stays_within_the_budget,
+    no_more_is_held_than_planned,
     state_is_flat_over_a_long_stream,
     saved_file_is_not_larger_than_what_is_held,
 ]

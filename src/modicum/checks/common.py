@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from modicum.contract.learner import Learner, Traits
-from modicum.rules.budget import Budget, as_budget
+from modicum.rules.budget import as_budget
 
 ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "decision_function")
 Check = TypeVar("Check", bound=Callable[..., None])
@@ -106,8 +106,9 @@ def error_of(call: Callable[[], Any]) -> str:
 
 
 def assert_within_budget(model: Learner) -> None:
-    """A budget in bytes covers everything that is held."""
-    given = getattr(model, "budget", None)
-    budget = Budget() if given is None else as_budget(given)
+    """A budget covers everything that is held: so many rows, or so many bytes."""
+    budget = as_budget(getattr(model, "budget", None))
+    if budget.rows is not None:
+        assert model.n_retained_ <= budget.rows, f"{model.n_retained_} rows held, the budget is {budget.rows}"
     if budget.nbytes is not None:
         assert model.nbytes_ <= budget.nbytes, f"{model.nbytes_} bytes held, the budget is {budget.nbytes}"

@@ -427,7 +427,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         budget = as_budget(self.budget)
         each = row_bytes + (self.n_exemplars + 1) * itemsize + _book_bytes(itemsize)
         what = f"{type(self).__name__} with {self.n_exemplars} exemplars of {format_bytes(row_bytes)} a row"
-        fit = budget.items_within(each, fixed_bytes=self._fixed_bytes(row_bytes), at_least=self.n_exemplars, what=what)
+        fit = budget.rows_within(each, fixed_bytes=self._fixed_bytes(row_bytes), at_least=self.n_exemplars, what=what)
         return fit if budget.nbytes is None else min(fit, max(FEWEST_ROWS, ROWS_PER_EXEMPLAR * self.n_exemplars))
 
     def _fixed_bytes(self, row_bytes: int) -> int:

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from modicum.contract.guard import Guard, one_at_a_time
 from modicum.contract.intake import Intake
+from modicum.contract.picks import Picks
 from modicum.contract.saving import Saving
 from modicum.contract.validation import (
     check_columns,
@@ -269,6 +270,12 @@ class Learner(Saving, Intake, BaseEstimator):
                 raise StateError(f"{type(self).__name__}.merge: numbers overflowed ({error}).") from error
             raise
 
+    def _adopt(self, other: Self) -> None:
+        """Go on from the state of the other side, in `_merge`: rows kept here are then learned on top of it."""
+        counts = {"n_seen_": self.n_seen_, "_position": self._position}  # `merge` adds up both sides
+        self._put_back(other._copy_of_state() | counts)
+        self._restored()
+
     def _check_merged(self, ours: str, theirs: str) -> None:
         """A `StateError` unless the merged state is valid, with rows of the dtype that they had here."""
         try:
@@ -310,6 +317,10 @@ class Learner(Saving, Intake, BaseEstimator):
             raise ValueError(f"{type(self).__name__} has nothing to predict.")
         return {"prediction": self.predict(X)}
 
+    def picks(self) -> Picks | None:
+        """The rows that were chosen from the stream; None if the learner chooses no rows."""
+        return None
+
     @property
     def column_names_(self) -> list[str] | None:
         """Names of the columns learned from, where they are known."""
@@ -333,13 +344,16 @@ class Learner(Saving, Intake, BaseEstimator):
             self._reset = getattr(self, "_reset", set()) | changed
         return self
 
-    def _derive(self, make: Callable[[], Any]) -> Any:
-        """What `make` makes of the state, kept until more is learned and not saved: weights of a solved model, say."""
+    def _derive(self, key: str, make: Callable[[], Any]) -> Any:
+        """What `make` computes from the state, kept under `key` until more is learned: a solved model, say. Not saved.
+
+        A learner must not use one key for two things.
+        """
         self._check_fitted()
         known = self.__dict__.setdefault("_derived", {})
-        if make.__name__ not in known:
-            known[make.__name__] = make()
-        return known[make.__name__]
+        if key not in known:
+            known[key] = make()
+        return known[key]
 
     # ---- what is held ----------------------------------------------------------------------------
 

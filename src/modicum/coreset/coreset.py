@@ -50,7 +50,7 @@ class CoresetLearner(Learner):
 
     def as_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Points and weights, for `fit(points, sample_weight=weights)` of any estimator."""
-        parts = self._derive(self._summary)
+        parts = self._derive("summary", self._summary)
         return np.concatenate([part.points for part in parts]), np.concatenate([part.weights for part in parts])
 
     def _summary(self) -> list[Bucket]:
@@ -79,7 +79,7 @@ class CoresetLearner(Learner):
         each = n_features * dtype.itemsize + 12  # its weight, and at worst a cell of its own
         fixed = self._fixed_bytes(n_features, dtype)
         what = f"{type(self).__name__} with a summary of {least:,} points"
-        rows = as_budget(self.budget).items_within(each, fixed_bytes=fixed, at_least=ROOM * least, what=what)
+        rows = as_budget(self.budget).rows_within(each, fixed_bytes=fixed, at_least=ROOM * least, what=what)
         return min(rows // ROOM, LARGEST_BUCKET * wanted)
 
     def _n_retained(self) -> int:

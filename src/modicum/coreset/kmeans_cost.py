@@ -22,7 +22,7 @@ class KMeansCost(CoresetLearner):
         better on them than on all rows.
         """
         check_params(self, {"confidence": confidence}, {"confidence": [Number(0, 1, open_ends=True)]})
-        parts = self._derive(self._summary)
+        parts = self._derive("summary", self._summary)
         centers = check_array(centers, dtype=np.float64, input_name="centers")
         if centers.shape[1] != self.n_features_in_:
             given = f"centers have {centers.shape[1]} columns, rows {self.n_features_in_}"

@@ -99,7 +99,7 @@ class MixtureCoreset(CoresetLearner):
     def cost(self, density: Density, *, confidence: float = 0.9) -> CostEstimate:
         """Minus the log-likelihood of all rows under a mixture, or anything with `score_samples`, estimated."""
         check_params(self, {"confidence": confidence}, {"confidence": [Number(0, 1, open_ends=True)]})
-        parts = self._derive(self._summary)
+        parts = self._derive("summary", self._summary)
         values = [-density.score_samples(part.points) for part in parts]
         return estimate_sum(parts, values, values, confidence)
 

@@ -138,7 +138,7 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
 
     def as_mixture(self) -> WeightedGaussianMixture:
         """The model alone, with everything that a mixture can be asked."""
-        return self._fitted(self._derive(self._solution))
+        return self._fitted(self._derive("solution", self._solution))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-density of each row."""

@@ -97,7 +97,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
 
     @property
     def cluster_centers_(self) -> np.ndarray:
-        return self._derive(self._solution)["centers"]
+        return self._derive("solution", self._solution)["centers"]
 
     @property
     def cluster_sizes_(self) -> np.ndarray:

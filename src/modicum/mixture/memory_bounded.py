@@ -231,7 +231,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         self._check_fitted()
         if self._components is not None and self._is_current:
             return self._components, self._free_energy
-        return self._derive(self._fit_between_rounds)
+        return self._derive("fit", self._fit_between_rounds)
 
     def _fit_between_rounds(self) -> tuple[Components, float]:
         search = self._search()

@@ -47,7 +47,7 @@ def divide(
     """The room that a budget gives; half of it is for the epoch if that is not given."""
     if budget.nbytes is None:
         cost = Cost(n_features, n_statistics + 1)
-        total, per_component = (budget.items or 0) * n_features, 0
+        total, per_component = (budget.rows or 0) * n_features, 0
     else:
         cost = Cost(n_features * itemsize + 8, 8 * (n_statistics + 1))
         total, per_component = budget.nbytes - fixed_bytes, 8 * (n_statistics + 2)

@@ -44,7 +44,7 @@ class ActiveSet(Part):
         self.noise = noise
         self.n_active = n_active
         self.n_sample = n_sample
-        self.objective = objective.started(like, n_active, n_sample)
+        self.objective = objective.empty_set(like, n_active, n_sample)
         self.targets = np.empty(0)
         self.ids = np.empty(0, np.int64)
         self.center = 0.0
@@ -144,7 +144,7 @@ class ActiveSet(Part):
     def retune(self, kernel: Kernel, noise: float) -> None:
         """Go on with other hyper-parameters: the same active rows and sample, everything else anew."""
         old, self.noise = self.objective, noise
-        self.objective = type(old)(kernel, noise).started(self.active, self.n_active, self.n_sample)
+        self.objective = type(old)(kernel, noise).empty_set(self.active, self.n_active, self.n_sample)
         if old.n_chosen:
             block = self.objective.look(old.chosen.values, self.targets - self.center)
             for i in range(old.n_chosen):

@@ -317,7 +317,7 @@ class KRLS(Regressor):
 
     @property
     def coef_(self) -> np.ndarray:
-        return self._derive(lambda: self._prior.inverse @ self._posterior.mean)
+        return self._derive("coef", lambda: self._prior.inverse @ self._posterior.mean)
 
     @property
     def kernel_(self) -> Kernel:
@@ -347,7 +347,7 @@ class KRLS(Regressor):
             self._learn_all(other._waiting)
         elif self._waiting is not None:  # go on from the side that has begun
             mine = self._waiting
-            self.__dict__.update({**other._copy_of_state(), "n_seen_": self.n_seen_, "_position": self._position})
+            self._adopt(other)
             self._learn_all(mine)
         else:
             self._absorb(other)

@@ -129,11 +129,11 @@ class PrototypeRegressor(Regressor):
 
     @property
     def coef_(self) -> np.ndarray:
-        return self._derive(self._solve)[0]
+        return self._derive("weights", self._solve)[0]
 
     @property
     def intercept_(self) -> float:
-        return self._derive(self._solve)[1]
+        return self._derive("weights", self._solve)[1]
 
     @property
     def history_(self) -> dict[str, np.ndarray]:

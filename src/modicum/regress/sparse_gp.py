@@ -349,7 +349,7 @@ class SparseGPRegressor(Regressor):
         fixed = self._active_bytes(row_bytes) + self._moments_bytes() + _BOOK_BYTES
         what = f"{type(self).__name__} with {self.n_active} active rows of {format_bytes(row_bytes)}"
         each = self._sample_bytes(row_bytes)
-        fit = budget.items_within(each, fixed_bytes=fixed, at_least=self.n_active, what=what)
+        fit = budget.rows_within(each, fixed_bytes=fixed, at_least=self.n_active, what=what)
         return fit if budget.nbytes is None else min(fit, max(FEWEST_ROWS, ROWS_PER_ACTIVE * self.n_active))
 
     def _objective_class(self) -> Any:
@@ -427,7 +427,7 @@ class SparseGPRegressor(Regressor):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected targets; with `return_std` also their standard deviations, noise included."""
         X = self._check_input(X)
-        posterior, (of_function, of_noise) = self._derive(self._solve)
+        posterior, (of_function, of_noise) = self._derive("posterior", self._solve)
         noise = of_noise * self.noise_
         mean, std = np.empty(n_rows(X)), np.empty(n_rows(X) if return_std else 0)
 

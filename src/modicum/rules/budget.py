@@ -14,28 +14,28 @@ _SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
 
 @dataclass(frozen=True)
 class Budget:
-    """Either a number of kept items or a number of bytes."""
+    """Either a number of rows or a number of bytes."""
 
-    items: int | None = None
+    rows: int | None = None
     nbytes: int | None = None
 
-    def items_within(self, item_bytes: int, *, fixed_bytes: int, at_least: int, what: str) -> int:
-        """How many items of `item_bytes` fit beside `fixed_bytes`; a `BudgetError` if fewer than `at_least`."""
+    def rows_within(self, row_bytes: int, *, fixed_bytes: int, at_least: int, what: str) -> int:
+        """How many rows of `row_bytes` fit beside `fixed_bytes`; a `BudgetError` if fewer than `at_least`."""
         if self.nbytes is None:
-            assert self.items is not None
-            if self.items < at_least:
-                raise BudgetError(f"{what} needs a budget of at least {at_least} items; got {self.items}.")
-            return self.items
-        fit = (self.nbytes - fixed_bytes) // item_bytes
+            assert self.rows is not None
+            if self.rows < at_least:
+                raise BudgetError(f"{what} needs a budget of at least {at_least} rows; got {self.rows}.")
+            return self.rows
+        fit = (self.nbytes - fixed_bytes) // row_bytes
         if fit < at_least:
-            needed = format_bytes(fixed_bytes + at_least * item_bytes)
+            needed = format_bytes(fixed_bytes + at_least * row_bytes)
             raise BudgetError(f"{what} needs a budget of at least {needed}; got {format_bytes(self.nbytes)}.")
         return fit
 
     def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
         """The largest n with bytes_of(n) within the budget, for sizes that do not grow in proportion."""
         if self.nbytes is None or bytes_of(at_least) > self.nbytes:
-            return self.items_within(bytes_of(at_least), fixed_bytes=0, at_least=at_least, what=what)
+            return self.rows_within(bytes_of(at_least), fixed_bytes=0, at_least=at_least, what=what)
         low, high = at_least, 2 * at_least
         while bytes_of(high) <= self.nbytes:
             low, high = high, 2 * high
@@ -44,23 +44,55 @@ class Budget:
             low, high = (middle, high) if bytes_of(middle) <= self.nbytes else (low, middle)
         return low
 
+    def rows_beside(
+        self,
+        produced: int,
+        asked: int | None,
+        *,
+        useful: int,
+        at_least: int,
+        bytes_of: Callable[[int], int],
+        what: str,
+    ) -> int:
+        """Rows to keep beside the `produced` ones: as many as `asked` for; if None, those that are `useful` and fit.
+
+        `bytes_of(n)` is all that is held with n of them. A `BudgetError` says what would be needed for `asked`, or for
+        `at_least` so many.
+        """
+        needed = at_least if asked is None else asked
+        if self.rows is not None and produced + needed > self.rows:
+            raise BudgetError(f"{what} needs a budget of at least {produced + needed:,} rows; got {self.rows:,}.")
+        if self.nbytes is not None and bytes_of(needed) > self.nbytes:
+            least = format_bytes(bytes_of(needed))
+            raise BudgetError(f"{what} needs a budget of at least {least}; got {format_bytes(self.nbytes)}.")
+        if asked is not None:
+            return asked
+        useful = max(useful, at_least)
+        if self.rows is not None:
+            return min(useful, self.rows - produced)
+        return min(useful, self.most_within(bytes_of, at_least=at_least, what=what)) if self.nbytes else useful
+
     def __str__(self) -> str:
-        return f"{self.items:,} items" if self.nbytes is None else format_bytes(self.nbytes)
+        if self.rows is None and self.nbytes is None:
+            return "no budget"
+        return f"{self.rows:,} rows" if self.nbytes is None else format_bytes(self.nbytes)
 
 
-def as_budget(value: int | str | Budget) -> Budget:
-    """A count of items (`200`), a size (`"64 MiB"`) or a `Budget`.
+def as_budget(value: int | str | Budget | None) -> Budget:
+    """A count of rows (`200`), a size (`"64 MiB"`), a `Budget`, or None for one without bounds.
 
-    >>> as_budget("64 MiB").nbytes, as_budget(200).items
+    >>> as_budget("64 MiB").nbytes, as_budget(200).rows
     (67108864, 200)
     """
+    if value is None:
+        return Budget()
     if isinstance(value, Budget):
         return value
     if isinstance(value, str):
         return Budget(nbytes=parse_bytes(value))
     if isinstance(value, bool) or int(value) != value or value < 1:
         raise BudgetError(f'a budget is a positive int or a size such as "64 MiB"; got {value!r}.')
-    return Budget(items=int(value))
+    return Budget(rows=int(value))
 
 
 def parse_bytes(text: str) -> int:

@@ -43,7 +43,7 @@ class JudgedSelector(Selector):
         self._sample = BottomK(self.validation) if self._F.needs_validation else None
 
     def _empty(self, X: Any) -> Any:
-        return self._objective().fitted(X).started(X, self._limit, self.validation)
+        return self._objective().fitted(X).empty_set(X, self._limit, self.validation)
 
     def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if self._sample is not None:

@@ -78,7 +78,7 @@ class Reservoir(Learner):
 
     def _size(self, row_bytes: int) -> int:
         each = row_bytes + 24  # key, weight and row id
-        return as_budget(self.budget).items_within(each, fixed_bytes=256, at_least=1, what="Reservoir")
+        return as_budget(self.budget).rows_within(each, fixed_bytes=256, at_least=1, what="Reservoir")
 
     @property
     def rows_(self) -> Any:

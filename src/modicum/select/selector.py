@@ -125,7 +125,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _empty(self, X: Any) -> Any:
         """An empty set for rows such as X, its kernel fitted to them."""
-        return self._objective().fitted(X).started(X, self._limit)
+        return self._objective().fitted(X).empty_set(X, self._limit)
 
     def _place(self, slot: int, row_id: int, target: Any) -> None:
         """Note who has taken a slot, its first time or in place of another."""
@@ -230,7 +230,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         check_same_kind(f"{type(self).__name__}.merge", self.targets_, other.targets_)
         waiting = self._waiting
         if waiting is not None and other._waiting is None:  # go on from the side that has begun
-            self.__dict__.update({**other._copy_of_state(), "n_seen_": self.n_seen_, "_position": self._position})
+            self._adopt(other)
             self._offer(waiting.rows.values, waiting.targets, waiting.weights, waiting.ids)
         elif other._waiting is not None:
             self._learn(other._waiting.rows.values, other.targets_, other._waiting.weights, other.indices_)

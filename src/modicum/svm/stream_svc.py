@@ -352,7 +352,7 @@ class StreamSVC(ClassifierMixin, Learner):
         if self._is_linear() or self.budget is None:
             return self.start
         what = "StreamSVC with a kernel"
-        rows = as_budget(self.budget).items_within(average_bytes(X) + 24, fixed_bytes=0, at_least=4, what=what)
+        rows = as_budget(self.budget).rows_within(average_bytes(X) + 24, fixed_bytes=0, at_least=4, what=what)
         return min(self.start, rows // 2)
 
     def _add_class(self, label: Any) -> None:
@@ -462,8 +462,8 @@ class StreamSVC(ClassifierMixin, Learner):
         budget = as_budget(self.budget)
         if not self._is_linear():
             balls = self._kernel_balls()
-            if budget.items is not None:
-                self._limit_core((budget.items - self._n_waiting()) // len(balls))
+            if budget.rows is not None:
+                self._limit_core((budget.rows - self._n_waiting()) // len(balls))
             else:
                 most = max(ball.n_kept for ball in balls)
                 assert budget.nbytes is not None
@@ -686,7 +686,7 @@ class StreamSVC(ClassifierMixin, Learner):
         decisions = self.decision_function(X)
         if len(self._labels) == 1:
             return np.ones((len(decisions), 1))
-        return np.exp(log_probabilities(self._derive(self._sharpness) * decisions))
+        return np.exp(log_probabilities(self._derive("sharpness", self._sharpness) * decisions))
 
     def _sharpness(self) -> float:
         decisions, codes = self._record.sample

@@ -85,8 +85,8 @@ class Rounds:
             return False
         if self._budget is None:
             return True
-        items, nbytes = self._budget.items, self._budget.nbytes
-        return plan.rows <= items if nbytes is None else plan.nbytes <= nbytes
+        rows, nbytes = self._budget.rows, self._budget.nbytes
+        return plan.rows <= rows if nbytes is None else plan.nbytes <= nbytes
 
     def _learner(self, size: int) -> Learner:
         return clone(self._estimator).set_params(**{size_name(self._estimator): size})

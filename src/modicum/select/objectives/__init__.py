@@ -12,7 +12,7 @@ answers as often as asked:
     block.swap(i, slot)      candidate i takes the place of a chosen row
 
 `modicum.select.swaps` needs no more than this. What a user passes to a selector is an objective without
-a set: `fitted(rows)` fills in what depends on the data, `started(like, limit, n_validation)` gives it an empty set.
+a set: `fitted(rows)` fills in what depends on the data, `empty_set(like, limit, n_validation)` gives it an empty set.
 """
 
 from modicum.select.objectives.error import PredictionError

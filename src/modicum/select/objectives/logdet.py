@@ -72,7 +72,7 @@ class LogDet(Part):
         check_params(self, vars(self), {"kernel": [KERNEL], "regularization": [Number(0.0, open_ends=True)]})
         return LogDet(fitted_kernel(self.kernel, rows), self.regularization)
 
-    def started(self, like: Any, limit: int, n_validation: int = 0) -> "LogDet":
+    def empty_set(self, like: Any, limit: int, n_validation: int = 0) -> "LogDet":
         """An empty set for at most `limit` rows such as those of `like`."""
         empty = copy.copy(self)
         empty.limit = limit

@@ -66,8 +66,8 @@ class ProjectedError(Validated):
         "M": [UNSTARTED, Array("float64", "n", "n")],
     }
 
-    def started(self, like: Any, limit: int, n_validation: int) -> "ProjectedError":
-        empty = super().started(like, limit, n_validation)
+    def empty_set(self, like: Any, limit: int, n_validation: int) -> "ProjectedError":
+        empty = super().empty_set(like, limit, n_validation)
         empty.M = np.empty((0, 0))
         return empty
 

@@ -64,8 +64,8 @@ class SubsetObjective(Validated):
         "inverse": [UNSTARTED, Is(Inverse, n="n")],
     }
 
-    def started(self, like: Any, limit: int, n_validation: int) -> Self:
-        empty = super().started(like, limit, n_validation)
+    def empty_set(self, like: Any, limit: int, n_validation: int) -> Self:
+        empty = super().empty_set(like, limit, n_validation)
         empty.inverse = Inverse(limit)
         return empty
 

@@ -73,7 +73,7 @@ class Validated(Part):
         check_params(self, vars(self), {"kernel": [KERNEL], "noise": [Number(0.0, open_ends=True)]})
         return type(self)(fitted_kernel(self.kernel, rows), self.noise)
 
-    def started(self, like: Any, limit: int, n_validation: int) -> Self:
+    def empty_set(self, like: Any, limit: int, n_validation: int) -> Self:
         """An empty set for at most `limit` rows such as those of `like`, and room for a validation sample."""
         empty = copy.copy(self)
         empty.limit = limit
