@@ -154,9 +154,9 @@ def test_the_table_of_budgets_holds():
 
 def all_commands(command, path="modicum"):
     """(path, command) of every command that does something."""
-    children = getattr(command, "commands", None)
-    if not children:
+    if not hasattr(command, "list_commands"):
         return [(path, command)]
+    children = {name: command.get_command(None, name) for name in command.list_commands(None)}
     return [pair for name, child in children.items() for pair in all_commands(child, f"{path} {name}")]
 
 

@@ -4,17 +4,20 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from sklearn.datasets import dump_svmlight_file
 
 import modicum
 from modicum import ExemplarClustering, OnlineGreedy, StreamSVC
 from modicum.cli import main
-from modicum.cli.run import learn
+from modicum.cli.app import app
 from modicum.cli.values import command_name
 from modicum.kernels import RBF
 from modicum.svm import suggest_C
@@ -28,11 +31,11 @@ class TestSelect:
     def test_picks_keep_all_columns(self, modicum_command, table, tmp_path):
         modicum_command("select", "rows.parquet", "-k", 5, "-o", "picks.parquet", "--random-state", 0)
         picks = pq.read_table(tmp_path / "picks.parquet").to_pydict()
-        assert list(picks) == ["position", "cluster_size", "f0", "f1", "f2", "f3", "name"]
+        assert list(picks) == ["position", "exemplar", "stands_for", "f0", "f1", "f2", "f3", "name"]
         assert picks["name"] == [f"row {i}" for i in picks["position"]]
         np.testing.assert_array_equal(picks["f1"], table["f1"][picks["position"]])
-        assert picks["cluster_size"] == sorted(picks["cluster_size"], reverse=True)
-        assert sum(picks["cluster_size"]) == pytest.approx(6000, abs=1)
+        assert picks["stands_for"] == sorted(picks["stands_for"], reverse=True)
+        assert sum(picks["stands_for"]) == pytest.approx(6000, abs=1)
 
     def test_the_library_gives_the_same(self, modicum_command, table):
         done = lines(modicum_command("select", "rows.parquet", "-k", 5, "--random-state", 3, "--budget", 300))
@@ -142,7 +145,7 @@ class TestClassifier:
         X, y = mail
         path = tmp_path / f"rows.{ending}"
         target = write_labelled(path, X, y == "spam")
-        model = learn(StreamSVC(), str(path), checkpoint=None, every="30s", target=target).learner
+        model = Job(target=target).learn(StreamSVC(), str(path), save=None).learner
         assert model.classes_.tolist() == [False, True]
         assert model.score(X, y == "spam") > 0.95
 
@@ -240,8 +243,8 @@ class TestOthers:
 
     def test_every_learner_has_a_fit_command(self, modicum_command, table, tmp_path):
         text = modicum_command("fit", "--help").stdout
-        for cls in modicum.load_all_learners().values():
-            assert command_name(cls) in text
+        for name in modicum.LEARNERS:
+            assert command_name(name) in text
         modicum_command("fit", "online-kmeans", "rows.parquet", "-k", 3, "-o", "k.mcm")
         modicum_command("fit", "reservoir", "rows.parquet", "--budget", 7, "-o", "r.mcm")
         assert modicum.load(tmp_path / "k.mcm").cluster_centers_.shape == (3, 4)
@@ -256,6 +259,22 @@ class TestOthers:
     def test_version_and_papers(self, modicum_command):
         assert modicum_command("--version").stdout.strip() == modicum.__version__
         assert "gomes2010" in modicum_command("papers").stdout
+
+    @pytest.mark.parametrize("option", ["--version", "--help"])
+    def test_what_loads_no_learner(self, option):
+        """The interpreter lists what it imports on stderr."""
+        command = [sys.executable, "-X", "importtime", "-m", "modicum", option]
+        done = subprocess.run(command, capture_output=True, text=True)
+        loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+        assert done.returncode == 0
+        assert "modicum.cli.app" in loaded
+        assert not loaded & {"numpy", "sklearn", "numba", "pyarrow", "modicum.contract"}
+
+    def test_all_commands_can_be_made(self):
+        root = typer.main.get_command(app)
+        for name in root.list_commands(None):
+            assert root.get_command(None, name).help
+        assert root.get_command(None, "nonsense") is None
 
     def test_demo(self, modicum_command, tmp_path):
         done = modicum_command("demo", "--rows", 20_000)

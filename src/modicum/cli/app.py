@@ -1,37 +1,45 @@
-"""All commands."""
+"""All commands. Each is in the module of its name, which is loaded when the command is run."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-import modicum
-from modicum.cli import coreset, demo, fit, merge, name, papers, predict, select, show, suggest, tradeoff
+from modicum._version import __version__
+from modicum.cli.lazy import SETTINGS, LazyGroup, as_command
+
+COMMANDS = {
+    "select": "Choose the rows of a source that represent all of it best.",
+    "fit": "Learn a source and save what was learned.",
+    "predict": "Predict for every row of a source with a saved learner.",
+    "coreset": "Summarize a source by weighted points.",
+    "tradeoff": "Find how many rows, how much memory and time a wanted risk takes.",
+    "suggest-c": "Find a good C for StreamSVC in one pass.",
+    "merge": "Merge saved learners into one.",
+    "name": "Name the components of a saved mixture.",
+    "show": "Show what a state file holds.",
+    "papers": "List the papers behind modicum and the files that implement them.",
+    "demo": "Learn two streams and write a report on each.",
+}
+
+
+class _Commands(LazyGroup):
+    def summaries(self) -> Mapping[str, str]:
+        return COMMANDS
+
+    def make(self, name: str) -> Any:
+        command = import_module(f"modicum.cli.{name.replace('-', '_')}").command
+        return typer.main.get_group(command) if isinstance(command, typer.Typer) else as_command(command, name)
+
 
 app = typer.Typer(
-    name="modicum",
-    help="Learn from more data than you can keep.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    name="modicum", cls=_Commands, help="Learn from more data than you can keep.", no_args_is_help=True, **SETTINGS
 )
 
 
 @app.callback(invoke_without_command=True)
 def options(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
-        print(modicum.__version__)
+        print(__version__)
         raise typer.Exit
-
-
-app.command("select")(select.command)
-app.command("coreset")(coreset.command)
-app.command("tradeoff")(tradeoff.command)
-app.add_typer(fit.app, name="fit")
-app.command("predict")(predict.command)
-app.command("suggest-c")(suggest.command)
-app.command("merge")(merge.command)
-app.command("name")(name.command)
-app.command("show")(show.command)
-app.command("papers")(papers.command)
-app.command("demo")(demo.command)

@@ -1,4 +1,4 @@
-"""`modicum coreset SOURCE --size 5000 -k 100`: weighted points that stand for all rows."""
+"""`modicum coreset SOURCE --n-points 5000 -k 100`: weighted points that stand for all rows."""
 
 from typing import Annotated, Any
 
@@ -6,13 +6,12 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
-from modicum.cli.fit import write_report
-from modicum.cli.output import check_folder, check_place, free_name, writer
+from modicum.cli.output import check_output, free_name, writer
 from modicum.cli.picks import by_column
 from modicum.cli.printing import say
-from modicum.cli.run import learn
-from modicum.coreset.kmeans_coreset import KMeansCoreset
-from modicum.coreset.mixture_coreset import MixtureCoreset
+from modicum.cli.run import Job
+from modicum.cli.sources import Source
+from modicum.coreset import KMeansCoreset, MixtureCoreset
 
 AIMS = {"kmeans": Aim(KMeansCoreset), "mixture": Aim(MixtureCoreset)}
 MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)
@@ -21,52 +20,33 @@ For = Annotated[str, typer.Option("--for", help=f"What will be fitted to the poi
 
 
 def coreset(
-    source: o.Source,
+    source: Source,
     model: For = "kmeans",
     output: o.Output = None,
     save: o.Save = None,
-    columns: o.Columns = None,
-    weight: o.Weight = None,
-    chunk_size: o.ChunkSize = None,
-    checkpoint: o.CheckpointPath = None,
-    every: o.Every = "30s",
-    report: o.Report = None,
-    image: o.Image = None,
     csv: o.Csv = False,
     table: o.Table = False,
-    **params: Any,
+    **given: Any,
 ) -> None:
     """Summarize SOURCE by weighted points on which models have nearly the cost that they have on all rows.
 
-    The points have the columns that were learned from, and their weight: how many rows they stand for. Hand both to
-    any estimator that takes weights. An option that names kmeans or mixture is for that alone.
+    The points have the columns that were learned from, and a weight: how many rows they stand for. Give both to any
+    estimator that takes weights. An option that names kmeans or mixture is for that alone.
     """
-    learner: Any = MODELS.make(model, params)
-    check_place(output)
-    for path in (save, report, checkpoint):
-        check_folder(path)
-    run = learn(
-        learner,
-        source,
-        checkpoint=checkpoint,
-        every=every,
-        image=image,
-        columns=columns,
-        weight=weight,
-        chunk_size=chunk_size,
-    )
-    learner = run.learner
-    points, weights = learner.as_sample()
+    job = Job.take_from(given)
+    learner = MODELS.make(model, given)
+    check_output(output)
+    run = job.learn(learner, source, save=save)
+    points, weights = run.learner.as_sample()
     with writer(output, csv=csv, table=table) as write:
-        named = by_column(points, run.stream)
+        named = by_column(points, run.rows)
         write({**named, free_name("weight", named): weights})
     say(
-        f"{len(points):,} points stand for {learner.n_seen_:,} rows, made in {run.seconds:.1f} s"
+        f"{len(points):,} points stand for {run.learner.n_seen_:,} rows, made in {run.seconds:.1f} s"
         + (f"; points in {output}" if output else "")
     )
-    if save is not None:
-        learner.save(save)
-    write_report(run, report, image, None, None)
+    job.write_report(run)
 
 
-command = o.with_options(coreset, MODELS.options())
+_shared = Job.options(without=("target", "passes", "shuffle_buffer", "text"))  # a point is no row of the source
+command = o.with_options(coreset, [*MODELS.options(), *_shared])

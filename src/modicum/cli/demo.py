@@ -9,7 +9,7 @@ import typer
 
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
-from modicum.cluster.exemplars import ExemplarClustering
+from modicum.cluster import ExemplarClustering
 from modicum.datasets import mixture
 from modicum.rules.budget import format_bytes
 from modicum.streams import Stream, stream

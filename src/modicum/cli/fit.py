@@ -1,100 +1,58 @@
 """`modicum fit LEARNER SOURCE`: learn a stream and save the state. One command for every public learner."""
 
 import inspect
-import shlex
-import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import modicum
 from modicum.cli import options as o
-from modicum.cli.output import check_folder
+from modicum.cli.lazy import SETTINGS, LazyGroup, as_command
 from modicum.cli.picks import picked_rows
 from modicum.cli.printing import say
-from modicum.cli.run import Run, learn
+from modicum.cli.run import Job
+from modicum.cli.sources import Source
 from modicum.cli.values import command_name
 from modicum.contract.learner import Learner
 
+NAMES = {command_name(name): name for name in modicum.LEARNERS}
+Output = Annotated[Path, typer.Option("-o", "--output", help="State file to write.")]
 
-class _ByAnyPart(TyperGroup):
-    """Learners answer to any part of their name that no other has: `fit exemplar`, `fit svc`."""
+
+class _Learners(LazyGroup):
+    """A command for each learner. Any part of a name that no other has will do: `fit exemplar`, `fit svc`."""
+
+    def summaries(self) -> Mapping[str, str]:
+        return {name: _summary(getattr(modicum, learner)) for name, learner in NAMES.items()}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(NAMES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        exact = super().get_command(ctx, cmd_name)
-        alike = [name for name in self.list_commands(ctx) if cmd_name.replace("-", "") in name.replace("-", "")]
-        return exact or (super().get_command(ctx, alike[0]) if len(alike) == 1 else None)
+        alike = [name for name in NAMES if cmd_name.replace("-", "") in name.replace("-", "")]
+        return super().get_command(ctx, cmd_name if cmd_name in NAMES or len(alike) != 1 else alike[0])
+
+    def make(self, name: str) -> Any:
+        return as_command(fit_command(getattr(modicum, NAMES[name])), name)
 
 
-app = typer.Typer(
-    cls=_ByAnyPart, help="Learn a source and save what was learned.", no_args_is_help=True, rich_markup_mode=None
-)
+command = typer.Typer(cls=_Learners, help="Learn a source and save what was learned.", no_args_is_help=True, **SETTINGS)
 
 
 def fit_command(cls: type[Learner]) -> Any:
     """The command for one learner."""
 
-    def fit(
-        source: o.Source,
-        output: Annotated[str, typer.Option("-o", "--output", help="State file to write.")] = "state.mcm",
-        columns: o.Columns = None,
-        target: o.Target = None,
-        weight: o.Weight = None,
-        chunk_size: o.ChunkSize = None,
-        passes: o.Passes = 1,
-        shuffle_buffer: o.ShuffleBuffer = 0,
-        checkpoint: o.CheckpointPath = None,
-        every: o.Every = "30s",
-        report: o.Report = None,
-        image: o.Image = None,
-        text: o.Text = None,
-        **params: Any,
-    ) -> None:
-        learner = o.make_learner(cls, params)
-        for path in (output, report, checkpoint):
-            check_folder(path)
-        run = learn(
-            learner,
-            source,
-            checkpoint=checkpoint,
-            every=every,
-            image=image,
-            text=text,
-            columns=columns,
-            target=target,
-            weight=weight,
-            chunk_size=chunk_size,
-            passes=passes,
-            shuffle_buffer=shuffle_buffer,
-        )
-        run.learner.save(output)
+    def fit(source: Source, output: Output = Path("state.mcm"), **given: Any) -> None:
+        job = Job.take_from(given)
+        run = job.learn(o.make_learner(cls, given), source, save=output)
         say(f"{run.learner.n_seen_:,} rows learned in {run.seconds:.1f} s; state in {output}")
-        picks = picked_rows(run.learner, run.stream) if report is not None and text is not None else None
-        write_report(run, report, image, text, picks)
+        job.write_report(run, picked_rows(run.learner.picks(), run.rows) if job.report and job.text else None)
 
-    fit.__doc__ = (inspect.getdoc(cls) or "").partition("\n")[0]
-    return o.with_options(fit, o.constructor_options(cls))
-
-
-def write_report(run: Run, report: o.Path | None, image: str | None, text: str | None, picks: Any) -> None:
-    """The report page of a run, if one is asked for."""
-    if report is None:
-        return
-    from modicum.plot.report import write_report as write
-
-    write(
-        report,
-        run.learner,
-        command=shlex.join(["modicum", *sys.argv[1:]]),
-        source=run.stream.description,
-        seconds=run.seconds,
-        picks=picks,
-        image=o.parse_shape(image),
-        text=text,
-    )
-    say(f"report in {report}")
+    fit.__doc__ = _summary(cls)
+    return o.with_options(fit, [*o.constructor_options(cls), *Job.options()])
 
 
-for learner_class in modicum.load_all_learners().values():
-    app.command(command_name(learner_class))(fit_command(learner_class))
+def _summary(cls: type[Learner]) -> str:
+    return (inspect.getdoc(cls) or "").partition("\n")[0]

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 
 from modicum.cli.aims import Aim, Aims
-from modicum.cluster.exemplars import ExemplarClustering
+from modicum.cluster import ExemplarClustering
 from modicum.contract.learner import Learner
+from modicum.select import OnlineGreedy, StreamGreedy
 from modicum.select.objectives.named import NAMED
-from modicum.select.online_greedy import OnlineGreedy
-from modicum.select.stream_greedy import StreamGreedy
 
 AIMS = {
     "exemplar": Aim(ExemplarClustering),

@@ -14,23 +14,19 @@ import typer
 from modicum.cli.values import parameter
 from modicum.contract.learner import Learner
 
-HOW_MANY = ("n_exemplars", "n_clusters", "n_components", "n_active", "budget")  # the first that a constructor has is -k
+# The first of these that a constructor has is -k.
+HOW_MANY = (
+    "n_exemplars",
+    "n_prototypes",
+    "n_clusters",
+    "n_components",
+    "n_active",
+    "budget",
+)  # the first that a constructor has is -k
 SHARED_HELP = {"random_state": "An int makes the result repeatable."}  # where a docstring has nothing to add
 
-Source = Annotated[str, typer.Argument(help="A file, folder, glob or - for standard input.", show_default=False)]
-Output = Annotated[Path | None, typer.Option("-o", "--output", help="Where to write; the ending tells the format.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; its ending gives the format.")]
 Save = Annotated[Path | None, typer.Option(help="Also save the learner to this state file.")]
-Columns = Annotated[str | None, typer.Option(help="Columns to learn from, such as a,b,c. Default: all numeric ones.")]
-Target = Annotated[str | None, typer.Option(help="Column with the targets.")]
-Weight = Annotated[str | None, typer.Option(help="Column with the weights of rows.")]
-ChunkSize = Annotated[int | None, typer.Option(help="Rows per chunk. Default: about 8 MiB of them.")]
-Passes = Annotated[int, typer.Option(help="How often to go through the source.")]
-ShuffleBuffer = Annotated[int, typer.Option(help="Shuffle rows within a buffer of so many.")]
-CheckpointPath = Annotated[Path | None, typer.Option("--checkpoint", help="File to save progress to and resume from.")]
-Every = Annotated[str, typer.Option(help="How often to save the checkpoint: 30s, 0.5s, 5m.")]
-Report = Annotated[Path | None, typer.Option(help="Write a report, one HTML page, to this file.")]
-Image = Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")]
-Text = Annotated[str | None, typer.Option(help="Column with a text to show for each row in the report.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of JSON lines.")]
 Table = Annotated[bool, typer.Option("--table", help="Print a table for people instead of JSON lines.")]
 
@@ -81,8 +77,11 @@ def flags_of(name: str) -> list[str]:
 
 
 def how_many(cls: type[Any]) -> str:
-    """The constructor parameter that `-k` stands for, or nothing."""
-    return next((name for name in HOW_MANY if name in inspect.signature(cls).parameters), "")
+    """The constructor parameter that `-k` stands for, or nothing: a budget, if that is what comes first."""
+    names = list(inspect.signature(cls).parameters)
+    return next(
+        (name for name in (*HOW_MANY, "budget") if name in names and (name in HOW_MANY or name == names[0])), ""
+    )
 
 
 def default_text(cls: type[Any], name: str) -> str | None:
@@ -110,12 +109,3 @@ def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:
     """A learner from option texts."""
     given = {name: text for name, text in texts.items() if text != default_text(cls, name)}
     return cls(**{name: parameter(cls, name, text) for name, text in given.items()})
-
-
-def parse_shape(text: str | None) -> tuple[int, ...] | None:
-    """(28, 28) from "28x28"."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"\d+x\d+(x3)?", text):
-        raise ValueError(f"--image takes a shape such as 28x28 or 32x32x3; got {text!r}.")
-    return tuple(int(side) for side in text.split("x"))

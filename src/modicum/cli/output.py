@@ -27,7 +27,7 @@ def writer(path: Path | None, *, csv: bool = False, table: bool = False) -> Iter
     if path is None:
         yield _to_stdout("csv" if csv else "table" if table else "jsonl")
         return
-    check_place(path)
+    check_output(path)
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         with _FILES[path.suffix.lower()](temporary) as write:
@@ -37,7 +37,7 @@ def writer(path: Path | None, *, csv: bool = False, table: bool = False) -> Iter
         temporary.unlink(missing_ok=True)
 
 
-def check_place(path: Path | None) -> None:
+def check_output(path: Path | None) -> None:
     """Before a long run: can a table be written there?"""
     if path is not None and path.suffix.lower() not in _FILES:
         raise DataError(f"can't write {path}: the name must end in {', '.join(_FILES)}.")

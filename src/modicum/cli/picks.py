@@ -1,21 +1,16 @@
-"""Rows of the source that a learner keeps, with all their columns."""
+"""Rows of the source that a learner has chosen, with all their columns."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
-from modicum.cli.options import parse_shape
 from modicum.contract.learner import Learner
+from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
 from modicum.streams import Stream
 
-KEPT = {  # what learners call the rows they keep, and the positions of these rows
-    "exemplars_": "exemplar_indices_",
-    "prototypes_": "indices_",
-    "active_": "active_indices_",
-    "rows_": "indices_",
-}
 WIDE = 10_000  # columns of sparse rows, above which only their entries are written
 
 
@@ -26,8 +21,8 @@ def check_report(learner: Any, rows: Stream, image: str | None, text: str | None
         raise DataError(f"--image {image} takes {math.prod(shape):,} columns; {rows.name} has {rows.width:,}.")
     if text is None:
         return
-    if not keeps_rows(learner):
-        raise DataError(f"--text {text}: {type(learner).__name__} keeps no rows whose texts could be shown.")
+    if not chooses_rows(learner):
+        raise DataError(f"--text {text}: {type(learner).__name__} chooses no rows whose texts could be shown.")
     if not rows.rereadable:
         raise DataError(f"--text {text}: {rows.name} can be read only once. Write it to a file first.")
     if text not in (rows.table_columns or ()):
@@ -35,26 +30,19 @@ def check_report(learner: Any, rows: Stream, image: str | None, text: str | None
         raise DataError(f"--text {text}: no such column in {rows.name}. There are: {there}.")
 
 
-def keeps_rows(learner: Any) -> bool:
-    return any(hasattr(type(learner), name) for name in (*KEPT, "selector_"))
+def chooses_rows(learner: Learner) -> bool:
+    """Whether a learner, fitted or not, has rows to show."""
+    return type(learner).picks is not Learner.picks
 
 
-def kept_rows(learner: Any) -> tuple[Any, np.ndarray]:
-    """The rows that a learner keeps to show, and their positions; those it was given have -1."""
-    keeper = learner.selector_ if hasattr(type(learner), "selector_") else learner
-    rows, positions = next(pair for pair in KEPT.items() if hasattr(type(keeper), pair[0]))
-    return getattr(keeper, rows), getattr(keeper, positions)
-
-
-def picked_rows(learner: Learner, stream: Stream) -> dict[str, Any]:
-    """All original columns of the rows kept, read again from the source; from a pipe, what was learned from."""
-    rows, positions = kept_rows(learner)
-    learned = by_column(rows, stream)
+def picked_rows(picks: Picks, stream: Stream) -> dict[str, Any]:
+    """All original columns of the picks, read again from the source; from a pipe, what was learned from."""
+    learned = by_column(picks.rows, stream)
     if not stream.rereadable or stream.table_columns is None:
         return learned
-    taken = stream.take(np.maximum(positions, 0))
-    picks = {name: taken[name] for name in taken.column_names}
-    return picks if (positions >= 0).all() else _with_given(picks, learned, positions < 0)
+    taken = stream.take(np.maximum(picks.ids, 0))
+    columns = {name: taken[name] for name in taken.column_names}
+    return columns if (picks.ids >= 0).all() else _with_given(columns, learned, picks.ids < 0)
 
 
 def _with_given(picks: dict[str, Any], learned: dict[str, Any], given: np.ndarray) -> dict[str, Any]:
@@ -81,3 +69,12 @@ def by_column(rows: Any, stream: Stream) -> dict[str, Any]:
 def _entries(row: Any) -> str:
     """A sparse row as svmlight files have it, columns counted from 0."""
     return " ".join(f"{j}:{value:g}" for j, value in zip(row.indices, row.data, strict=True))
+
+
+def parse_shape(text: str | None) -> tuple[int, ...] | None:
+    """(28, 28) from "28x28"."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"\d+x\d+(x3)?", text):
+        raise ValueError(f"--image takes a shape such as 28x28 or 32x32x3; got {text!r}.")
+    return tuple(int(side) for side in text.split("x"))

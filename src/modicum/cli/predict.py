@@ -9,7 +9,7 @@ from modicum.cli import options as o
 from modicum.cli.output import writer
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
-from modicum.cli.sources import reading
+from modicum.cli.sources import ChunkSize, Columns, Source, naming_source
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
 from modicum.streams import stream
@@ -19,10 +19,10 @@ StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select
 
 def command(
     state: StatePath,
-    source: o.Source,
+    source: Source,
     output: o.Output = None,
-    columns: o.Columns = None,
-    chunk_size: o.ChunkSize = None,
+    columns: Columns = None,
+    chunk_size: ChunkSize = None,
     csv: o.Csv = False,
     table: o.Table = False,
 ) -> None:
@@ -36,7 +36,7 @@ def command(
     learner = load(state)
     _check_array(output, learner)
     rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)
-    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, reading(rows, learner):
+    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, naming_source(rows, learner):
         for chunk in rows:
             write({"row": chunk.row_ids, **learner.table(chunk.X)})
             progress.show(learner, rows.position)

@@ -1,8 +1,6 @@
 """`modicum tradeoff SOURCE -k 100 --risk 1.05x`: how much data, memory and time a risk takes."""
 
 import inspect
-import shlex
-import sys
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,15 +8,15 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
-from modicum.cli.output import check_folder, check_place, writer
+from modicum.cli.output import check_folder, check_output, writer
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
-from modicum.cli.sources import reading
+from modicum.cli.run import command_line
+from modicum.cli.sources import Reading, Source, naming_source
 from modicum.cli.values import parameter
-from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
-from modicum.coreset.stream_kmeans import StreamKMeans
+from modicum.coreset import StreamGaussianMixture, StreamKMeans
 from modicum.rules.budget import format_bytes
-from modicum.streams import Stream, stream
+from modicum.streams import Stream
 from modicum.tradeoff import Tradeoff, Tram
 from modicum.tradeoff import tradeoff as try_all
 from modicum.tradeoff.rounds import Round
@@ -32,28 +30,25 @@ AROUND = (0.25, 0.5, 1.0, 2.0)  # of the size that was found
 
 For = Annotated[str, typer.Option("--for", help=f"What is fitted: {', '.join(AIMS)}.")]
 Risk = Annotated[str, typer.Option(help='The risk that is wanted: a number, "5% above best" or 1.05x.')]
+Report = Annotated[o.Path | None, typer.Option(help="Write a report, one HTML page, to this file.")]
 Sizes = Annotated[str | None, typer.Option(help="Summaries to try for the curves, such as 500,1000,2000.")]
 Repeats = Annotated[int, typer.Option(help="Runs of each point of the curves.")]
 Curves = Annotated[o.Path | None, typer.Option(help="File to keep measured curves in, and to go on from.")]
 
 
 def tradeoff(
-    source: o.Source,
+    source: Source,
     model: For = "kmeans",
     risk: Risk = "1.05x",
     output: o.Output = None,
     save: o.Save = None,
-    columns: o.Columns = None,
-    weight: o.Weight = None,
-    chunk_size: o.ChunkSize = None,
-    shuffle_buffer: o.ShuffleBuffer = 0,
-    report: o.Report = None,
+    report: Report = None,
     curves: Curves = None,
     sizes: Sizes = None,
     repeats: Repeats = 3,
     csv: o.Csv = False,
     table: o.Table = False,
-    **params: Any,
+    **given: Any,
 ) -> None:
     """Find how many rows of SOURCE, how much memory and how much time it takes to reach a risk.
 
@@ -61,20 +56,14 @@ def tradeoff(
     they should be well mixed. Prints what each round took. With --report or --curves, it is also measured what other
     risks would take, on up to 200,000 rows.
     """
-    tram = make_tram(model, risk, params)
+    reading = Reading.take_from(given)
+    tram = make_tram(model, risk, given)
     tried = None if sizes is None else _sizes(sizes)
-    check_place(output)
+    check_output(output)
     for path in (save, report, curves):
         check_folder(path)
-    rows = stream(
-        source,
-        columns=columns,
-        weight=weight,
-        chunk_size=chunk_size,
-        shuffle_buffer=shuffle_buffer,
-        random_state=tram.random_state or 0,
-    )
-    with Progress() as progress, reading(rows, tram):
+    rows = reading.open(source, tram.random_state)
+    with Progress() as progress, naming_source(rows, tram):
         tram.fit(rows, on_round=lambda tram: progress.tell(*_facts(tram.path_[-1])))
     with writer(output, csv=csv, table=table) as write:
         write({name: [getattr(made, name) for made in tram.path_] for name in Round._fields})
@@ -87,8 +76,7 @@ def tradeoff(
     if report is not None:
         from modicum.plot.report import write_tradeoff_report
 
-        command = shlex.join(["modicum", *sys.argv[1:]])
-        write_tradeoff_report(report, tram, found, command=command, source=rows.description)
+        write_tradeoff_report(report, tram, found, command=command_line(), source=rows.description)
         say(f"report in {report}")
 
 
@@ -152,4 +140,4 @@ def _around(size: int) -> list[int]:
 
 _of_search = [made for made in o.constructor_options(Tram, short="") if made.name not in NOT_OPTIONS]
 _of_model = [made for made in MODELS.options() if made.name not in {*NOT_OPTIONS, *OF_TRAM}]
-command = o.with_options(tradeoff, [*_of_model, *_of_search])
+command = o.with_options(tradeoff, [*_of_model, *_of_search, *Reading.options(without=("target", "passes"))])

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 import modicum
-from modicum.contract.learner import Learner
 from modicum.families import FAMILIES
 from modicum.kernels import named as kernels
 from modicum.rules.params import ROWS
@@ -30,14 +29,18 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.
 _WORDS = {"true": True, "false": False, "none": None}
 
 
-def command_name(cls: type[Learner]) -> str:
-    """exemplar-clustering for ExemplarClustering, online-kmeans for OnlineKMeans, sparse-gp-regressor and so on."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", cls.__name__).lower()
+def command_name(learner: str) -> str:
+    """The name of a learner as the command line has it.
+
+    >>> command_name("ExemplarClustering"), command_name("OnlineKMeans"), command_name("SparseGPRegressor")
+    ('exemplar-clustering', 'online-kmeans', 'sparse-gp-regressor')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", learner).lower()
 
 
 def makers() -> dict[str, Callable[..., Any]]:
     """What can be called, by name."""
-    learners = {command_name(cls): cls for cls in modicum.load_all_learners().values()}
+    learners = {command_name(name): cls for name, cls in modicum.load_all_learners().items()}
     return {**kernels.NAMED, **objectives.NAMED, **FAMILIES, **learners}
 
 
