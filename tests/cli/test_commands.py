@@ -18,6 +18,7 @@ import modicum
 from modicum import ExemplarClustering, OnlineGreedy, StreamSVC
 from modicum.cli import main
 from modicum.cli.app import app
+from modicum.cli.run import Job
 from modicum.cli.values import command_name
 from modicum.kernels import RBF
 from modicum.svm import suggest_C
@@ -204,7 +205,7 @@ class TestErrors:
             (["select", "rows.parquet", "--image", "big"], "28x28"),
             (["select", "rows.parquet", "--image", "2x3"], "--image 2x3 takes 6 columns; rows.parquet has 4."),
             (["fit", "reservoir", "rows.parquet", "--text", "nam"], "There are: f0, f1, f2, f3, name."),
-            (["fit", "kmeans-coreset", "rows.parquet", "--text", "name"], "KMeansCoreset keeps no rows"),
+            (["fit", "kmeans-coreset", "rows.parquet", "--text", "name"], "KMeansCoreset chooses no rows"),
             (["select", "rows.parquet", "-o", "picks.docx"], ".parquet"),
             (["select", "rows.parquet", "--dissimilarity", "far away"], "dissimilarity"),
             (["select", "-", "--checkpoint", "c.mcm"], "standard input"),

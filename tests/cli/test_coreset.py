@@ -12,7 +12,7 @@ import modicum
 from modicum import KMeansCoreset, MixtureCoreset, StreamKMeans
 from modicum.cli.coreset import MODELS
 from modicum.cli.progress import Progress
-from modicum.cli.run import learn
+from modicum.cli.run import Job
 
 GIVEN = ("--size", 200, "-k", 5, "--random-state", 0)
 
@@ -93,7 +93,7 @@ def test_a_stopped_run_goes_on(tmp_path, clusters, monkeypatch, model):
 
     def run(**more):
         learner = MODELS.make(model, {"size": "100", "n_clusters": "5", "random_state": "0"})
-        return learn(learner, "rows.npy", chunk_size=500, **{"checkpoint": None, "every": "0s", **more}).learner
+        return Job(chunk_size=500, **{"every": "0s", **more}).learn(learner, "rows.npy", save=None).learner
 
     def stop(self, learner, position):
         if position == 3000:

@@ -12,7 +12,7 @@ import pytest
 import modicum
 from modicum.cli.objectives import AIMS, make_learner
 from modicum.cli.progress import Progress
-from modicum.cli.run import learn
+from modicum.cli.run import Job
 
 SMALL = {"validation": "100", "min_gain": "0.01"}  # rows that judge: enough to resume, little to compute
 
@@ -70,7 +70,8 @@ def test_every_objective_resumes(tmp_path, rows, monkeypatch, objective):
 
     def run(**more):
         learner = make_learner(objective, given, target)
-        return learn(learner, "rows.npy", chunk_size=1000, target=target, **{"checkpoint": None, "every": "0s", **more})
+        job = Job(chunk_size=1000, target=target, **{"every": "0s", **more})
+        return job.learn(learner, "rows.npy", save=None)
 
     straight = run()
     checkpoint = tmp_path / "run.mcm"

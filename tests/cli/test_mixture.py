@@ -13,7 +13,7 @@ from modicum.cli.merge import command as merge
 from modicum.cli.name import command as name
 from modicum.cli.predict import command as predict
 from modicum.cli.progress import Progress
-from modicum.cli.run import learn
+from modicum.cli.run import Job
 from modicum.cli.show import command as show
 from modicum.cli.values import parameter
 from modicum.families import DiagonalGaussian, FullGaussian
@@ -113,7 +113,7 @@ class TestNames:
 
         def run():
             given = {"checkpoint": checkpoint, "every": "0s", "chunk_size": 250}
-            return learn(MemoryBoundedMixture(budget=200), "rows.npy", **given).learner
+            return Job(**given).learn(MemoryBoundedMixture(budget=200), "rows.npy", save=None).learner
 
         with monkeypatch.context() as patched:
             patched.setattr(Progress, "show", stop)
