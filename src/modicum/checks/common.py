@@ -46,9 +46,9 @@ def learned(learner: Learner, X: np.ndarray, chunk: int = 100, sample_weight: np
     """A fresh copy that has seen X in chunks."""
     model, y = fresh(learner), targets(learner, X)
     for start in range(0, len(X), chunk):
-        part = slice(start, start + chunk)
-        weight = None if sample_weight is None else sample_weight[part]
-        model.partial_fit(X[part], None if y is None else y[part], weight)
+        piece = slice(start, start + chunk)
+        weight = None if sample_weight is None else sample_weight[piece]
+        model.partial_fit(X[piece], None if y is None else y[piece], weight)
     return model
 
 

@@ -16,23 +16,12 @@ from modicum.contract.guard import Guard, one_at_a_time
 from modicum.contract.intake import Intake
 from modicum.contract.picks import Picks
 from modicum.contract.saving import Saving
-from modicum.contract.validation import (
-    check_columns,
-)
+from modicum.contract.validation import check_columns
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import n_rows, take
 from modicum.rules.budget import as_budget, format_bytes
-from modicum.rules.invariants import (
-    ABSENT,
-    TEXT,
-    Array,
-    Each,
-    Equal,
-    Is,
-    Violation,
-    Whole,
-)
+from modicum.rules.invariants import ABSENT, TEXT, Array, Each, Equal, Is, Violation, Whole
 from modicum.rules.params import NULL, Constraint, check_params
 from modicum.state.files import to_bytes
 from modicum.state.packing import LEARNERS, held_bytes
@@ -40,7 +29,13 @@ from modicum.state.part import Part, register
 from modicum.state.rng import as_generator
 from modicum.streams import Stream, stream
 
-_UNGUARDED = ("fit", "learn", "fit_predict", "fit_transform", "merge")  # they let others in, or need two locks
+_UNGUARDED = (
+    "fit",
+    "learn",
+    "fit_predict",
+    "fit_transform",
+    "merge",
+)  # they release the lock between chunks, or need two locks
 ONE_CHUNK_BYTES = 256 * 2**20  # arrays up to this size are learned as one chunk: they are in memory anyway
 
 
@@ -88,8 +83,8 @@ class Learner(Saving, Intake, BaseEstimator):
     _dtype: str
     _source: weakref.ref[Any] | None
     _reset: set[str]  # parameters that have been set since rows were learned
-    _torn: str  # the error that a chunk failed with while it was being learned
-    _derived: dict[str, Any]  # what is computed from the state when asked for
+    _torn: str  # the error with which a chunk failed midway
+    _derived: dict[str, Any]  # cached results, by key
     _kind: str
     _position: int  # rows given, those of weight 0 included
     n_seen_: int
@@ -103,19 +98,15 @@ class Learner(Saving, Intake, BaseEstimator):
     @classmethod
     def _guard_members(cls) -> None:
         """Let public methods and properties run one at a time, those of mixins included."""
-        for base in cls.__mro__:
-            if base is not cls and (issubclass(base, Learner) or base.__module__.startswith(("sklearn.", "builtins"))):
-                continue
-            for name, member in list(vars(base).items()):
-                if name.startswith("_") or name in _UNGUARDED or (base is not cls and name in vars(cls)):
-                    continue
+        for name, (base, member) in _public_members(cls).items():
+            if base is cls or not (issubclass(base, Learner) or base.__module__.startswith(("sklearn.", "builtins"))):
                 if isinstance(member, FunctionType):
                     setattr(cls, name, one_at_a_time(member))
                 elif isinstance(member, property) and member.fget is not None:
                     setattr(cls, name, property(one_at_a_time(member.fget), member.fset, doc=member.__doc__))
 
     def _guard(self) -> Guard:
-        """Held while the state is read or changed; it is made when first asked for."""
+        """The lock held while the state is read or changed; created on first use."""
         return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Guard())
 
     # ---- learning --------------------------------------------------------------------------------
@@ -140,7 +131,7 @@ class Learner(Saving, Intake, BaseEstimator):
         try:
             self._take_chunk(X, y, sample_weight, row_ids)
         finally:
-            if not self._is_fitted():  # refused, empty or without weight: what looking at it has left goes again
+            if not self._is_fitted():  # refused, empty or of zero weight: drop what the checks have set
                 for name in vars(self).keys() - before:
                     del self.__dict__[name]
         return self
@@ -160,7 +151,7 @@ class Learner(Saving, Intake, BaseEstimator):
         weight = self._check_weight(sample_weight, n_rows(X))
         y = self._check_target(y, n_rows(X))
         given = ids = self._check_ids(row_ids, n_rows(X))
-        if weight is not None and not weight.all():  # weight 0 is absent
+        if weight is not None and not weight.all():  # a row of weight 0 counts as absent
             present = np.flatnonzero(weight)
             X, weight, ids = take(X, present), weight[present], ids[present]
             y = None if y is None else y[present]
@@ -171,12 +162,14 @@ class Learner(Saving, Intake, BaseEstimator):
             self._position += len(given)
 
     def _learn_or_undo(self, X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray) -> None:
-        """A chunk that can't be learned leaves the learner as it was, or says that it is torn."""
+        """Learn a chunk; on failure restore the state before it, or mark the state as torn."""
         first = not self._is_fitted()
         before = self._copy_of_state() if not first and self._may_fail_midway() else None
         if first:
             self.n_seen_ = self._position = 0
-            self._rng = as_generator(getattr(self, "random_state", 0))  # none is asked for where nothing is random
+            self._rng = as_generator(
+                getattr(self, "random_state", 0)
+            )  # learners without the parameter are deterministic
         try:
             with single_threaded_blas() if self._uses_blas() else nullcontext():
                 self._learn(X, y, weight, ids)
@@ -194,7 +187,7 @@ class Learner(Saving, Intake, BaseEstimator):
             raise
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
-        """What a subclass refuses, before anything is changed: rows and targets have passed all other checks."""
+        """Hook: raise `DataError` for a chunk that passed all other checks but can't be learned; change nothing."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget, then learn from X: an array, sparse matrix, dataframe, list of objects or a `modicum.stream`."""
@@ -214,10 +207,10 @@ class Learner(Saving, Intake, BaseEstimator):
         return self
 
     def _expect(self, y: Any, sample_weight: Any) -> None:
-        """What `fit` can tell from the targets before the first row is learned: they may be None, or name a column."""
+        """Hook: look at the targets given to `fit` before any row is learned; they may be None or a column's name."""
 
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
-        """Learn all of a stream, or of what makes one, on top of what is known; `on_chunk(self)` follows each chunk."""
+        """Learn all of a stream or source on top of what is known; `on_chunk(self)` is called after each chunk."""
         chunks = stream(source)
         if self._is_fitted():
             check_columns(f"{type(self).__name__}.learn", self.column_names_, chunks.columns)
@@ -233,12 +226,14 @@ class Learner(Saving, Intake, BaseEstimator):
     def merge(self, other: Self) -> Self:
         """Absorb what `other` learned from another part of the data; `other` is left as it was."""
         self._check_partner(other)
-        first, second = sorted((self, other), key=id)  # in one order: two that merge each other must not wait for ever
+        first, second = sorted(
+            (self, other), key=id
+        )  # a fixed order, so that two learners merging each other can't deadlock
         first._guard().run(second._guard().run, self._merge_or_undo, other)
         return self
 
     def _merge_or_undo(self, other: Self) -> None:
-        """A merge that fails leaves the learner as it was."""
+        """Merge; on failure restore the state before it."""
         for side in (self, other):
             side._check_whole()
             side._check_reset()
@@ -277,7 +272,7 @@ class Learner(Saving, Intake, BaseEstimator):
         self._restored()
 
     def _check_merged(self, ours: str, theirs: str) -> None:
-        """A `StateError` unless the merged state is valid, with rows of the dtype that they had here."""
+        """Raise `StateError` unless the merged state is valid and rows kept their dtype."""
         try:
             if self._dtype != ours:
                 raise Violation(f"of {ours} rows")
@@ -303,18 +298,18 @@ class Learner(Saving, Intake, BaseEstimator):
         self._guard().run(self._end_of_stream)
 
     def _end_of_stream(self) -> None:
-        """What is worth doing once all rows have been seen."""
+        """Hook: called by `fit` and `learn` once all rows have been learned."""
 
     def _forget(self) -> None:
         for name in [*self._fields(), *self._unsaved]:
             self.__dict__.pop(name, None)
 
-    # ---- asking ----------------------------------------------------------------------------------
+    # ---- answers ---------------------------------------------------------------------------------
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """What is predicted for each row, as columns by name."""
         if not hasattr(self, "predict"):
-            raise ValueError(f"{type(self).__name__} has nothing to predict.")
+            raise ValueError(f"{type(self).__name__} makes no predictions.")
         return {"prediction": self.predict(X)}
 
     def picks(self) -> Picks | None:
@@ -329,12 +324,12 @@ class Learner(Saving, Intake, BaseEstimator):
         return getattr(self, "_column_names", None) if names is None else list(names)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as in scikit-learn; what was computed from the old ones is forgotten."""
+        """Set parameters, as in scikit-learn; values derived from the old ones are dropped."""
         before = self.get_params(deep=False)
         try:
             super().set_params(**params)
             if self._is_fitted():
-                self._check_params()  # of others, the first chunk does
+                self._check_params()  # unfitted learners check them at the first chunk
         except BaseException:
             super().set_params(**before)
             raise
@@ -345,9 +340,9 @@ class Learner(Saving, Intake, BaseEstimator):
         return self
 
     def _derive(self, key: str, make: Callable[[], Any]) -> Any:
-        """What `make` computes from the state, kept under `key` until more is learned: a solved model, say. Not saved.
+        """The result of `make()`, cached under `key` until the state changes: a solved model, for instance. Not saved.
 
-        A learner must not use one key for two things.
+        A learner uses each key for one thing only.
         """
         self._check_fitted()
         known = self.__dict__.setdefault("_derived", {})
@@ -391,40 +386,38 @@ class Learner(Saving, Intake, BaseEstimator):
         self._check_whole()
 
     def _may_fail_midway(self) -> bool:
-        """Whether learning rows that passed all checks can still fail: the state is then copied before each chunk."""
+        """Whether learning checked rows can still fail; if so, the state is copied before each chunk."""
         return False
 
     def _check_whole(self) -> None:
-        """A `StateError` if a chunk failed while it was being learned, against expectation, and without a copy."""
+        """Raise `StateError` if a chunk failed midway and there was no copy of the state to restore."""
         if "_torn" in vars(self):
             raise StateError(
                 f"{type(self).__name__}: a chunk failed while it was being learned ({self._torn}), and the state is "
-                "half changed. Load the last saved state, or call fit to begin anew."
+                "half changed. Load the last saved state, or call fit to start over."
             )
 
     def _check_reset(self) -> None:
-        """A ValueError if parameters have been set since that do not fit what was learned with others."""
+        """Raise ValueError if parameters set since do not fit the state learned with others."""
         if "_reset" in vars(self):
             if "budget" in self._reset:
                 name = type(self).__name__
-                raise ValueError(
-                    f"{name}: the budget was set after rows had been learned. Call fit, which begins anew."
-                )
+                raise ValueError(f"{name}: the budget was set after rows had been learned. Call fit to start over.")
             try:
                 self._check_state()
             except Violation as violation:
                 raise ValueError(
                     f"{type(self).__name__}: parameters were set that do not fit what was learned before "
-                    f"({violation}). Call fit, which begins anew."
+                    f"({violation}). Call fit to start over."
                 ) from None
             del self._reset
 
     def _uses_blas(self) -> bool:
-        """Whether learning does. It is held to one thread then, which takes longer than a single row may need."""
+        """Whether learning uses BLAS, which is then limited to one thread; the switch costs more than a single row."""
         return True
 
     def _hold_budget(self, kept: int, at_least: int, shrink: Callable[[int], None]) -> None:
-        """Sparse rows and objects differ in size: let some of the kept go when they outgrow a budget in bytes."""
+        """Drop kept rows while they exceed a budget in bytes: sparse rows and objects differ in size."""
         limit = as_budget(self.budget).nbytes
         while limit is not None and (held := self.nbytes_) > limit:
             kept = int(kept * min(0.95, limit / held))
@@ -462,7 +455,9 @@ class Learner(Saving, Intake, BaseEstimator):
         source = getattr(self, "_source", None)
         X = None if source is None else source()
         if X is None:
-            raise AttributeError("the rows given to fit are gone (they are not kept): use predict(X) for labels.")
+            raise AttributeError(
+                "the rows given to fit no longer exist (they are not kept). Use predict(X) for labels."
+            )
         return X
 
     def __sklearn_tags__(self) -> Any:
@@ -472,15 +467,21 @@ class Learner(Saving, Intake, BaseEstimator):
         return tags
 
 
+def _public_members(cls: type) -> dict[str, tuple[type, Any]]:
+    """Public members of a class by name, each with the class it comes from."""
+    found = {name: (base, member) for base in reversed(cls.__mro__) for name, member in vars(base).items()}
+    return {name: pair for name, pair in found.items() if not name.startswith("_") and name not in _UNGUARDED}
+
+
 def _fits_one_chunk(X: Any) -> bool:
-    """Rows that are in memory already, and not too many to check and copy at once."""
+    """Whether rows are in memory already and few enough to check and copy at once."""
     if isinstance(X, Stream | str | os.PathLike) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         return False
     return getattr(X, "nbytes", 0) <= ONE_CHUNK_BYTES and not isinstance(X, np.memmap)
 
 
 def _same(mine: Any, theirs: Any) -> bool:
-    """Whether two parameters are equal; arrays, frames and parts are compared by what a file would hold of them."""
+    """Whether two parameters are equal; arrays, frames and parts are compared as packed for a file."""
     if mine is theirs or callable(mine) or callable(theirs):
         return mine is theirs or (type(mine) is type(theirs) and isinstance(mine, Part) and _packed(mine, theirs))
     return _packed(mine, theirs)

@@ -42,11 +42,11 @@ def shaped_distances(A: Any, B: Any, scale: Any, shape: Callable[[np.ndarray], A
     shift = typical_row(B)  # distances do not change when both sides move; near the origin fewer digits cancel
     right = _widen(B, shift, scale, norms_at=-1)
 
-    def work(part: slice) -> None:
-        left = _widen(A[part], shift, scale, norms_at=-2)
+    def work(tile: slice) -> None:
+        left = _widen(A[tile], shift, scale, norms_at=-2)
         left[:, :-2] *= -2.0
-        np.matmul(left, right.T, out=out[part])
-        shape(out[part])
+        np.matmul(left, right.T, out=out[tile])
+        shape(out[tile])
 
     in_tiles(work, *out.shape)
     return out

@@ -24,13 +24,13 @@ def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         slack = unit * norms
         least = X.shape[1] * np.finfo(X.dtype).smallest_normal  # what products may lose where they underflow
 
-    def work(part: slice) -> None:
+    def work(tile: slice) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is compared exactly
-            rows = X[part] - shift
+            rows = X[tile] - shift
             scores = rows @ -moved.T  # |c|^2 / 2 - x.c overflows only where a norm does
             scores += norms / 2
             row_slack = unit * np.einsum("ij,ij->i", rows, rows) + least
-        pick_nearest(X[part], centers, scores, row_slack, slack, labels[part], gaps[part])
+        pick_nearest(X[tile], centers, scores, row_slack, slack, labels[tile], gaps[tile])
 
     in_tiles(work, len(X), len(centers))
     return labels, gaps

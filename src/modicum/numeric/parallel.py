@@ -15,18 +15,18 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 
-def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
-    """Call `work` with slices of `tile` items that cover 0 .. count - 1, on all threads the process may use."""
-    tiles = [slice(start, min(start + tile, count)) for start in range(0, count, tile)]
+def run_tiles(work: Callable[[slice], object], count: int, size: int) -> None:
+    """Call `work` with slices of `size` items that cover 0 .. count - 1, on all threads the process may use."""
+    tiles = [slice(start, min(start + size, count)) for start in range(0, count, size)]
     if getattr(_here, "is_worker", False):  # tiles within a tile: the pool is busy with us
-        for part in tiles:
-            work(part)
+        for tile in tiles:
+            work(tile)
         return
     with single_threaded_blas() as allowed:
         threads = min(allowed, len(tiles))
         if threads <= 1:
-            for part in tiles:
-                work(part)
+            for tile in tiles:
+                work(tile)
         else:
             list(_pool(threads).map(_for_thread(threading.get_ident(), work), tiles))
 
@@ -34,9 +34,9 @@ def run_tiles(work: Callable[[slice], object], count: int, tile: int) -> None:
 def _for_thread(asker: int, work: Callable[[slice], object]) -> Callable[[slice], object]:
     """`work` as done by another thread for the one that asks, which waits: locks that it holds are open to it."""
 
-    def done(part: slice) -> object:
+    def done(tile: slice) -> object:
         _here.asker = asker
-        return work(part)
+        return work(tile)
 
     return done
 
