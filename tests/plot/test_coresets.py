@@ -9,7 +9,7 @@ from matplotlib.patches import Ellipse
 
 from modicum import KMeansCoreset, MixtureCoreset, StreamGaussianMixture, StreamKMeans, stream
 from modicum.plot import coreset_map, point_weights, write_report
-from modicum.plot.planes import Plane
+from modicum.plot.weighted_maps import Plane
 
 
 @pytest.fixture(scope="module")

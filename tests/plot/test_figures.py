@@ -28,7 +28,7 @@ from modicum.plot import (
     value_over_stream,
     weight_images,
 )
-from modicum.plot.classes import FAINT, MOST_CLASSES, accuracy_curve
+from modicum.plot.classifiers import FAINT, MOST_CLASSES, accuracy_curve
 from modicum.plot.images import as_pictures, data_uri
 from modicum.plot.maps import spread_colours
 from modicum.plot.predictions import coverage
