@@ -21,6 +21,7 @@ CURVES = {  # columns of a history, and their captions
 
 def sparse_gp(learner: Any, context: Context) -> Content:
     error, active = measure(np.sqrt(learner.mean_squared_error_)), learner._model.active
+    scatter = _scatter(learner, active.validation_rows, active.validation_targets)
     sections = [
         at_a_glance(learner, context, ("active rows", count(len(learner.picks()))), ("prequential RMSE", error)),
         Section(
