@@ -24,9 +24,7 @@ def sparse_gp(learner: Any, context: Context) -> Content:
     scatter = _scatter(learner, active.validation_rows, active.validation_targets)
     sections = [
         at_a_glance(learner, context, ("active rows", count(len(learner.picks()))), ("prequential RMSE", error)),
-        Section(
-            "Predictions", [_scatter(learner, active.validation_rows, active.validation_targets), *_coverage(learner)]
-        ),
+        Section("Predictions", [scatter, *_coverage(learner)]),
         _curves(learner, "error", "value"),
         _chosen_rows("Active rows", learner, context),
         costs(learner, context, *_hyperparameters(learner)),
