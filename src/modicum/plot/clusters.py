@@ -15,11 +15,11 @@ MOST_BARS = 150  # more are drawn as one outline: each bar would be a few pixels
 
 def cluster_sizes(learner: Any) -> "Figure":
     """Rows in each cluster, largest first, and their mean as a dashed line."""
-    return size_bars(learner.cluster_sizes_)
+    return size_bars(learner.cluster_sizes_, "clusters")
 
 
-def size_bars(sizes: np.ndarray) -> "Figure":
-    """Bars of cluster sizes given in any order."""
+def size_bars(sizes: np.ndarray, nouns: str) -> "Figure":
+    """Bars of the sizes of clusters or components, given in any order."""
     sizes = np.sort(sizes)[::-1]
     ranks = np.arange(1, len(sizes) + 1)
     figure, axes = new_figure()
@@ -38,7 +38,7 @@ def size_bars(sizes: np.ndarray) -> "Figure":
         fontsize=FONT,
         ha="right",
     )
-    name_axes(axes, "clusters, largest first", "rows")
+    name_axes(axes, f"{nouns}, largest first", "rows")
     format_ticks(axes.yaxis, short)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.margins(x=0.01)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXIS = "rows seen"
+ORDERS = 50  # ratio of the largest to the smallest value from which an axis is logarithmic
 
 
 def utility_over_stream(learner: Any, *, loss: bool = False) -> "Figure":
@@ -50,10 +51,16 @@ def components_over_stream(mixture: Any) -> "Figure":
     return figure
 
 
-def history_over_stream(learner: Any, column: str) -> "Figure":
-    """One column of `history_` against the rows seen."""
-    history = learner.history_
-    return _curve(history["n_seen"], history[column], column)[0]
+def history_over_stream(learner: Any, column: str, name: str | None = None) -> "Figure":
+    """One column of `history_`, labelled with `name`; on a logarithmic axis if it varies over orders of magnitude."""
+    n_seen, y = learner.history_["n_seen"], learner.history_[column]
+    figure, axes = _curve(n_seen, y, name or column)
+    known = y[np.isfinite(y)]
+    if known.min(initial=np.inf) > 0 and known.max() > ORDERS * known.min():
+        axes.set_yscale("log")
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(lambda value, _: short(value))
+    return figure
 
 
 def _curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]:

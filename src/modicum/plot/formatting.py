@@ -116,12 +116,13 @@ def column(values: Sequence[Any]) -> tuple[list[str], bool]:
 
 
 def fewer_digits(text: str) -> str:
-    """A text with its long decimals cut to four digits.
+    """A text with its long decimals cut to four digits, and arrays without padding.
 
-    >>> fewer_digits("2.0 * RBF(49.213819197457134)")
-    '2.0 * RBF(49.21)'
+    >>> fewer_digits("2.0 * RBF([ 1.5, 49.213819197457134])")
+    '2.0 * RBF([1.5, 49.21])'
     """
-    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", text)
+    text = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", text)
+    return re.sub(r"(?<=\[)\s+|(?<=, )\s+", "", text)
 
 
 def _is_number(value: Any) -> bool:

@@ -16,6 +16,7 @@ HEIGHT = 3.2
 BAND = 0.16  # opacity: bands may overlap
 WIDE = 5  # ratio of largest to smallest from which ticks at 1, 2, 5, 10 are enough
 FEW_ROUNDS = 7  # rounds that are all labelled; labels of more would overlap
+BACKGROUND = {"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.85, "pad": 1}  # of labels over lines
 NAMES = {"coreset": "oracle, coresets", "uniform": "oracle, uniform samples"}
 
 
@@ -75,10 +76,16 @@ def search_path(tram: Any) -> "Figure":
     risks = [made.risk for made in tram.path_]
     figure, axes = new_figure(HEIGHT)
     axes.plot(seconds, risks, color=LIGHT["accent"], linewidth=1.8, marker="o", markersize=5)
-    for made, position in zip(tram.path_, zip(seconds, risks, strict=True), strict=True):
-        if len(risks) <= FEW_ROUNDS or made in (tram.path_[0], tram.path_[-1]):
-            look = {"xytext": (5, 5), "textcoords": "offset points", "color": LIGHT["soft"], "fontsize": 8}
-            axes.annotate(f"{about(made.n_rows)} rows\n{about(made.n_points)} points", position, **look)
+    for i, made in enumerate(tram.path_):
+        if len(risks) <= FEW_ROUNDS or i in (0, len(risks) - 1):
+            rises = i + 1 < len(risks) and risks[i + 1] > risks[i]  # the label goes to the other side of the curve
+            look = {
+                "xytext": (6, -6 if rises else 6),
+                "textcoords": "offset points",
+                "va": "top" if rises else "bottom",
+            }
+            words = f"{about(made.n_rows)} rows\n{about(made.n_points)} points"
+            axes.annotate(words, (seconds[i], risks[i]), color=LIGHT["soft"], fontsize=8, bbox=BACKGROUND, **look)
     _draw_level(axes, tram.target_, "target")
     if tram.reference_ is not None:
         _draw_level(axes, tram.reference_.risk, "best")

@@ -148,13 +148,16 @@ def _guarantee(learner: Any) -> list[Section]:
         return guarantee(learner)
     found = learner.guarantee()
     numbers = {
-        "radius of the ball": found.radius,
-        "smallest possible radius, at least": found.least_radius,
-        "margin, at least": np.maximum(found.margin, 0.0),
-        "largest possible margin, at most": found.largest_margin,
+        "radius": found.radius,
+        "smallest possible": found.least_radius,
+        "margin": np.maximum(found.margin, 0.0),
+        "largest possible": found.largest_margin,
     }
     columns = [Column("machine", found.names), *(Column.of(name, list(values)) for name, values in numbers.items())]
-    note = "Bounds on the radius of the smallest ball around all rows, and on the margin of all rows, slack included."
+    note = (
+        "Radius of each ball, and a lower bound on that of the smallest ball around all rows; lower bound on the "
+        "margin of all rows, slack included, and an upper bound on the largest possible one."
+    )
     return [Section("Guarantee", [Table(columns)], note)]
 
 

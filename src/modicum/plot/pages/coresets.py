@@ -43,7 +43,7 @@ def stream_gaussian_mixture(learner: Any, context: Context) -> Content:
     means, sizes = learner.means_, learner.weights_ * weights.sum()
     block, left_out = gallery(learner, Exhibit(means, weights=sizes, weight_name="component size"), context)
     likelihood = measure(np.average(learner.score_samples(points), weights=weights))
-    drawings = [_map(learner, means, learner.covariances_), cluster_size_bars(sizes), _weights(learner)]
+    drawings = [_map(learner, means, learner.covariances_), cluster_size_bars(sizes, "component"), _weights(learner)]
     sections = [
         _glance(learner, context, ("components", count(len(means))), ("log-likelihood per row", likelihood)),
         Section("Components", drawings),

@@ -20,10 +20,11 @@ MOST_OUTLIERS = 10
 
 def memory_bounded_mixture(learner: Any, context: Context) -> Content:
     n, total = learner.n_components_, learner.clumps_["counts"].sum()
+    sizes = cluster_size_bars(total * learner.weights_, "component")
     facts = [("components", count(n)), ("free energy per row", measure(learner.free_energy_ / total))]
     sections = [
         at_a_glance(learner, context, *facts),
-        Section("Components", [_map(learner), *_growth(learner), cluster_size_bars(total * learner.weights_)]),
+        Section("Components", [_map(learner), *_growth(learner), sizes]),
         _means(learner, context),
         *_outliers(learner, context),
         _held(learner),
@@ -37,7 +38,7 @@ def _compression(learner: Any) -> str:
     if not is_clump.any():
         return "No rows have been compressed yet."
     clumps, rows = plural(is_clump.sum(), "clump"), plural((~is_clump).sum(), "single row")
-    return f"They are represented by {clumps} and {rows}."
+    return f"The rows are represented by {clumps} and {rows}."
 
 
 def _map(learner: Any) -> Figure:

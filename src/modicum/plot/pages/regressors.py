@@ -12,10 +12,10 @@ from modicum.plot.pages.selectors import prototypes, similarity_figures, value_s
 from modicum.plot.pages.shared import Content, at_a_glance, costs, figure
 from modicum.plot.predictions import coverage, interval_coverage, predicted_and_true
 
-CURVES = {  # columns of a history, and their captions
-    "error": "Prequential mean squared error of the latest rows.",
-    "value": "Value of the objective that active rows are chosen by.",
-    "prototypes": "Prototypes in the dictionary.",
+CURVES = {  # columns of a history, with the labels of their axes and their captions
+    "error": ("mean squared error", "Prequential mean squared error of the latest rows; at first, the variance of the targets."),
+    "value": ("objective", "Value of the objective that active rows are chosen by."),
+    "prototypes": ("prototypes", "Prototypes in the dictionary."),
 }
 
 
@@ -29,8 +29,9 @@ def sparse_gp(learner: Any, context: Context) -> Content:
         _chosen_rows("Active rows", learner, context),
         costs(learner, context, *_hyperparameters(learner)),
     ]
-    sentence = f"Gaussian process with {_learned(learner)}. Root mean squared error of the latest rows: {error}."
-    return f"{sentence} Each was predicted before it was learned.", [section for section in sections if section.blocks]
+    accuracy = f"Root mean squared error: {error} on the latest rows, each predicted before it was learned."
+    sentence = f"Gaussian process with {_learned(learner)}. {accuracy}"
+    return sentence, [section for section in sections if section.blocks]
 
 
 def prototype_regressor(learner: Any, context: Context) -> Content:
@@ -101,5 +102,8 @@ def _coverage(learner: Any) -> list[Figure]:
 def _curves(learner: Any, *columns: str) -> Section:
     history = learner.history_
     shown = [name for name in columns if np.isfinite(history[name]).sum() > 1]
-    figures = [figure(history_over_stream(learner, name), f"Curve: {CURVES[name]}", CURVES[name]) for name in shown]
+    figures = []
+    for column in shown:
+        name, caption = CURVES[column]
+        figures.append(figure(history_over_stream(learner, column, name), f"Curve: {caption}", caption))
     return Section("Over the stream", figures)

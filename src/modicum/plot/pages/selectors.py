@@ -54,7 +54,7 @@ def similarity_figures(learner: Any, context: Context) -> list[Figure]:
     nearest = figure(
         nearest_similarities(learner),
         f"Histogram: similarity of each of {n} to the nearest other one.",
-        "Prototypes on the right are nearly duplicates of another one.",
+        "Similarity of each prototype to its nearest neighbour. Those near 1 are almost duplicates.",
     )
     if isinstance(picks.rows, list):
         return [matrix, nearest]

@@ -44,10 +44,12 @@ def figure(drawing: Any, alt: str, caption: str = "", *, tall: bool = False) -> 
     return Figure(as_svg(drawing, alt), caption, tall)
 
 
-def cluster_size_bars(sizes: np.ndarray) -> Figure:
+def cluster_size_bars(sizes: np.ndarray, noun: str = "cluster") -> Figure:
+    """The sizes of clusters or components as bars."""
     sizes = np.sort(sizes)[::-1]
     shares = np.cumsum(sizes) / sizes.sum()
     few = int(np.searchsorted(shares, 0.5)) + 1
-    largest = "largest cluster holds" if few == 1 else f"{few:,} largest clusters hold"
-    alt = f"Bars: sizes of {len(sizes):,} clusters, from {about(sizes[0])} down to {about(sizes[-1])} rows."
-    return figure(size_bars(sizes), alt, f"Cluster sizes. The {largest} {percent(shares[few - 1])} of the rows.")
+    largest = f"largest {noun} holds" if few == 1 else f"{few:,} largest {noun}s hold"
+    alt = f"Bars: sizes of {len(sizes):,} {noun}s, from {about(sizes[0])} down to {about(sizes[-1])} rows."
+    caption = f"{noun.capitalize()} sizes. The {largest} {percent(shares[few - 1])} of the rows."
+    return figure(size_bars(sizes, f"{noun}s"), alt, caption)
