@@ -1,4 +1,4 @@
-"""`modicum tradeoff SOURCE -k 100 --risk 1.05x`: how much data, memory and time a risk takes."""
+"""`modicum tradeoff SOURCE -k 100 --risk 1.05x`: how much data, memory and time a wanted risk takes."""
 
 import inspect
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)
 OF_TRAM = [name for name in inspect.signature(Tram).parameters if name != "estimator"]
 NOT_OPTIONS = {"estimator", "size", "warm_start"}  # made here, chosen by the search, without effect
 CURVE_ROWS, CURVE_BYTES = 200_000, 256 * 2**20  # of rows that curves are measured on, at most
-AROUND = (0.25, 0.5, 1.0, 2.0)  # of the size that was found
+AROUND = (0.25, 0.5, 1.0, 2.0)  # factors of the size found
 
 For = Annotated[str, typer.Option("--for", help=f"What is fitted: {', '.join(AIMS)}.")]
 Risk = Annotated[str, typer.Option(help='The risk that is wanted: a number, "5% above best" or 1.05x.')]
@@ -52,9 +52,9 @@ def tradeoff(
 ) -> None:
     """Find how many rows of SOURCE, how much memory and how much time it takes to reach a risk.
 
-    Rows are learned from the beginning, ever more of them, until rows held out say that the risk is low enough; so
-    they should be well mixed. Prints what each round took. With --report or --curves, it is also measured what other
-    risks would take, on up to 200,000 rows.
+    Each round learns more rows from the beginning of the source, until the risk on held-out rows is low enough; so the
+    rows should be well mixed. Prints the cost of each round. With --report or --curves, the cost of other risks is
+    measured too, on up to 200,000 rows.
     """
     reading = Reading.take_from(given)
     tram = make_tram(model, risk, given)
@@ -107,14 +107,14 @@ def measure(tram: Tram, rows: Stream, sizes: list[int], repeats: int, path: o.Pa
 
 def first_rows(rows: Stream) -> np.ndarray:
     """As many rows as curves are measured on."""
-    parts: list[np.ndarray] = []
-    there = 0
+    chunks: list[np.ndarray] = []
+    count = 0
     for chunk in rows:
-        parts.append(chunk.X)
-        there += len(chunk.X)
-        if there >= CURVE_ROWS or sum(part.nbytes for part in parts) >= CURVE_BYTES:
+        chunks.append(chunk.X)
+        count += len(chunk.X)
+        if count >= CURVE_ROWS or sum(X.nbytes for X in chunks) >= CURVE_BYTES:
             break
-    return np.concatenate(parts)[:CURVE_ROWS]
+    return np.concatenate(chunks)[:CURVE_ROWS]
 
 
 def _facts(made: Round) -> list[str]:
@@ -135,7 +135,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _around(size: int) -> list[int]:
-    return [max(1, round(part * size)) for part in AROUND]
+    return [max(1, round(factor * size)) for factor in AROUND]
 
 
 _of_search = [made for made in o.constructor_options(Tram, short="") if made.name not in NOT_OPTIONS]
