@@ -108,7 +108,7 @@ def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
     A, B = X[:6], X[6:9]
     sample = rng.choice(1000, 100, replace=False)
     moments = Moments()
-    moments.start(KERNEL(X[:500], A), y[:500])
+    moments.initialize(KERNEL(X[:500], A), y[:500])
     moments.add(KERNEL(X[500:], A), y[500:])
     old, new = KERNEL(X, A), KERNEL(X, np.concatenate([A[:4], B]))
     kept = np.array([0, 1, 2, 3, -1, -1, -1])
@@ -135,7 +135,7 @@ def test_a_sample_of_all_rows_translates_exactly():
     X, y = data(300)
     old, new = KERNEL(X, X[:5]), (2 * Matern52(1.3))(X, X[5:12])
     moments = Moments()
-    moments.start(old, y)
+    moments.initialize(old, y)
     moments.translate(old, new, np.full(7, -1), y)
     exact = np.column_stack([new, np.ones(300), y])
     assert np.allclose(moments.sums, exact.T @ exact, rtol=1e-5)
@@ -152,8 +152,8 @@ def test_followed_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_
             model.partial_fit(X[start : start + 500], y[start : start + 500])
         assert model.n_swaps_ > 20
         all_rows, sample = Moments(), Moments()
-        all_rows.start(model._set.features(X), y)
-        sample.start(model._set.features(model._set.sample), model._set.sample_targets)
+        all_rows.initialize(model._set.features(X), y)
+        sample.initialize(model._set.features(model._set.sample), model._set.sample_targets)
         predictions = [model.predict(T)] + [
             projected_posterior(KERNEL, NOISE, model.active_, moments).mean(T) for moments in (all_rows, sample)
         ]

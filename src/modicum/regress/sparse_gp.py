@@ -11,7 +11,7 @@ import numpy as np
 from modicum.contract.history import History
 from modicum.contract.learner import Traits
 from modicum.kernels import KERNEL, Kernel, Scaled, as_kernel, may_fail, takes_objects
-from modicum.kernels.marginal_likelihood import FIRST_NOISE, fit_hyperparameters
+from modicum.kernels.marginal_likelihood import INITIAL_NOISE, fit_hyperparameters
 from modicum.kernels.projected_process import Moments, Posterior, exact_posterior, fit_projected, projected_posterior
 from modicum.numeric.moments import RunningMean
 from modicum.numeric.parallel import run_tiles, single_threaded_blas
@@ -207,7 +207,7 @@ class SparseGPRegressor(Regressor):
         if self.adapt and self.predictor == "active":
             raise ValueError(f'{type(self).__name__}: adapt=True is for predictor="projected"; leave it out.')
         self._sample = BottomK(self._n_validation(average_bytes(X)))
-        noise = FIRST_NOISE * float(y.var()) or 1.0 if self.noise is None else self.noise
+        noise = INITIAL_NOISE * float(y.var()) or 1.0 if self.noise is None else self.noise
         kernel = self._given_kernel().fitted(take(X, slice(self._n_first())))
         self._set = ActiveSet(self._objective_class()(kernel, noise), noise, X, self.n_active, self._sample.size)
         self._moments = Moments() if self.predictor == "projected" else None
@@ -278,7 +278,7 @@ class SparseGPRegressor(Regressor):
             kernel = self._given_kernel().fitted(rows)
         elif len(y) < FEWEST_TO_FIT:
             variance = float(y.var()) or 1.0
-            kernel, noise = Scaled(self._given_kernel().fitted(rows), variance), FIRST_NOISE * variance
+            kernel, noise = Scaled(self._given_kernel().fitted(rows), variance), INITIAL_NOISE * variance
         else:
             kernel, noise, value = fit_hyperparameters(self._given_kernel(), rows, y)
             self._log_likelihood = value / len(y)
@@ -311,7 +311,7 @@ class SparseGPRegressor(Regressor):
         if self._moments is None or (same_kernel and not changed):
             return False
         if self._sample.is_everything:
-            self._moments.start(self._set.features(self._set.sample), self._set.sample_targets)
+            self._moments.initialize(self._set.features(self._set.sample), self._set.sample_targets)
             return True
         self._translate(self._moments, old, changed if same_kernel else None)
         return False
@@ -479,7 +479,7 @@ class SparseGPRegressor(Regressor):
         self._set.put_rows(slots, *sample, self._sample.shares())
         changed = self._fit_and_offer(other._set.active, other._set.targets, other._set.ids)
         if self._moments is not None and self._sample.is_everything:
-            self._moments.start(self._set.features(self._set.sample), self._set.sample_targets)
+            self._moments.initialize(self._set.features(self._set.sample), self._set.sample_targets)
         elif self._moments is not None:
             self._follow(mine, changed)
             moments = cast(Moments, copy.deepcopy(other._moments))
