@@ -42,12 +42,12 @@ LEARNERS = {
     "SieveStreamingPlusPlus": [modicum.SieveStreamingPlusPlus(5)],
     "ThreeSieves": [modicum.ThreeSieves(5, patience=30)],
     "SparseGPRegressor": [
-        modicum.SparseGPRegressor(8, budget=60),
+        modicum.SparseGPRegressor(8, n_validation=60),
         modicum.SparseGPRegressor(5, budget="96 KiB", noise=0.1, objective="variance", predictor="active"),
-        modicum.SparseGPRegressor(10, budget=60, kernel=1.5 * RBF(2.0), noise=0.01),
+        modicum.SparseGPRegressor(10, budget=70, kernel=1.5 * RBF(2.0), noise=0.01),
         modicum.SparseGPRegressor(8, budget="96 KiB", kernel=1.5 * RBF(2.0), noise=0.01, predictor="active"),
-        modicum.SparseGPRegressor(6, budget=30, kernel="rbf", noise=0.01, objective="logdet"),
-        modicum.SparseGPRegressor(5, budget=40, kernel="rbf"),
+        modicum.SparseGPRegressor(6, n_validation=30, budget=None, kernel="rbf", noise=0.01, objective="logdet"),
+        modicum.SparseGPRegressor(5, budget=45, kernel="rbf"),
     ],
     "StreamSVC": [
         modicum.StreamSVC(),
