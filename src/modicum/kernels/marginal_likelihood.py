@@ -18,10 +18,8 @@ from modicum.rows import n_rows, take
 from modicum.rules.params import POSITIVE
 
 FEW_ROWS = 500  # enough to find the neighborhood of the optimum
-INITIAL_NOISE = 0.1  # relative to the variance of the targets, as are the three below
-RESTART_NOISE = (
-    0.01  # the least noise to start from on all rows: a few rows may seem noise-free, and L-BFGS stays there
-)
+INITIAL_NOISE = 0.1  # relative to the variance of the targets, as are the next three
+RESTART_NOISE = 0.01  # the least to continue from on all rows: a few may seem noise-free, and L-BFGS would stay there
 LEAST_NOISE, LARGEST_NOISE = 1e-6, 10.0  # with less, Cholesky factors lose their digits
 MAX_LOG_STEP = 10.0  # kernel parameters stay within a factor of exp(10) of their initial values
 MIN_IMPROVEMENT = 1e-5  # of log-likelihood per row, for another step: 0.02 for 2,000 rows, far below chance

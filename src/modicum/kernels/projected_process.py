@@ -128,7 +128,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The posterior of a Gaussian process: its mean is offset + k(x, A) beta, its variance k(x, x) - k(x, A) Q k(A, x)."""
+    """A Gaussian process posterior with mean offset + k(x, A) beta and variance k(x, x) - k(x, A) Q k(A, x)."""
 
     kernel: Kernel
     active: Any
@@ -230,7 +230,7 @@ def log_likelihood(kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndar
 
 
 def inverse_factor(M: np.ndarray) -> np.ndarray:
-    """The lower triangular J with J'J = M^-1; the diagonal of a matrix that is not positive definite is raised first."""
+    """The lower triangular J with J'J = M^-1; if M is not positive definite its diagonal is raised first."""
     rise, diagonal = 0.0, np.maximum(M.diagonal(), ROUNDING * M.diagonal().max(initial=1.0))
     while True:
         raised = M + rise * np.diag(diagonal)

@@ -45,7 +45,7 @@ class Calibration(Part):
 
 
 def likeliest_factors(errors: np.ndarray) -> tuple[float, float]:
-    """Factors a, b with the largest likelihood of squared errors e with variances a v + b w; the columns are e, v, w."""
+    """Factors a, b that maximize the likelihood of squared errors e of variance a v + b w; columns are e, v, w."""
     squared, variances = errors[:, 0], errors[:, 1:]
 
     def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:

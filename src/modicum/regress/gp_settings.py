@@ -63,7 +63,7 @@ class GPSettings:
         return Hyperparameters(kernel, noise, value / len(y))
 
     def adapt(self, kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray) -> Hyperparameters | None:
-        """Hyper-parameters of the projected process, for rows with centered targets; None if they are not to be changed."""
+        """Hyper-parameters of the projected process of rows with centered targets; None if they are to stay."""
         if not self.adapts or len(y) < ROWS_TO_ADAPT * n_rows(active):
             return None
         kernel, noise, value = fit_projected(kernel, noise, active, X, y, ADAPT_STEPS)
