@@ -39,8 +39,8 @@ LEARNERS = {
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
     "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],
     "PrototypeRegressor": [
-        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), sample=80),
-        modicum.PrototypeRegressor(modicum.BlockGreedy(10), targets="prototypes"),
+        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), n_points=80),
+        modicum.PrototypeRegressor(modicum.BlockGreedy(10), fit_on="prototypes"),
     ],
     "SieveStreaming": [modicum.SieveStreaming(5)],
     "SieveStreamingPlusPlus": [modicum.SieveStreamingPlusPlus(5)],
