@@ -1,4 +1,4 @@
-"""The sparse Gaussian process against exact and batch ones computed from scratch, and its promises."""
+"""The sparse Gaussian process against exact and batch ones computed from scratch."""
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_only_active_rows_teach_the_paper_s_predictor():
     assert np.allclose(model.predict(T), expected)
 
 
-# ---- sums that follow ----------------------------------------------------------------------------
+# ---- sums that are translated --------------------------------------------------------------------
 
 
 def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
@@ -141,7 +141,7 @@ def test_a_sample_of_all_rows_translates_exactly():
     assert np.allclose(moments.sums, exact.T @ exact, rtol=1e-5)
 
 
-def test_followed_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_rows():
+def test_translated_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_rows():
     """Averages over streams; single ones may go either way."""
     T, y_T = data(500, 99)
     errors = []
@@ -159,8 +159,8 @@ def test_followed_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_
             projected_posterior(KERNEL, NOISE, model.active_, moments).mean(T) for moments in (all_rows, sample)
         ]
         errors.append([np.mean((p - y_T) ** 2) for p in predictions])
-    followed, exact, from_sample = np.mean(errors, axis=0)
-    assert exact < followed < exact + 0.6 * (from_sample - exact)
+    translated, exact, from_sample = np.mean(errors, axis=0)
+    assert exact < translated < exact + 0.6 * (from_sample - exact)
 
 
 # ---- hyper-parameters ----------------------------------------------------------------------------
@@ -173,12 +173,12 @@ def test_likelihood_of_the_projected_process_and_its_gradient():
     S = K @ np.linalg.solve(K_A, K.T) + NOISE * np.eye(50)
     value, gradient = log_likelihood(KERNEL, NOISE, A, X, y)
     assert np.isclose(value, multivariate_normal(np.zeros(50), S).logpdf(y))
-    place = np.append(KERNEL.log_params, np.log(NOISE))
+    log_params = np.append(KERNEL.log_params, np.log(NOISE))
 
-    def at(place):
-        return log_likelihood(KERNEL.with_log_params(place[:-1]), np.exp(place[-1]), A, X, y)[0]
+    def at(log_params):
+        return log_likelihood(KERNEL.with_log_params(log_params[:-1]), np.exp(log_params[-1]), A, X, y)[0]
 
-    assert np.allclose(gradient, approx_fprime(place, at, 1e-6), rtol=1e-3, atol=1e-3)
+    assert np.allclose(gradient, approx_fprime(log_params, at, 1e-6), rtol=1e-3, atol=1e-3)
 
 
 def test_fits_raise_the_likelihood_from_any_noise():
@@ -191,21 +191,20 @@ def test_fits_raise_the_likelihood_from_any_noise():
         assert value > log_likelihood(KERNEL, np.var(y), A, X, y)[0]
 
 
-def test_hyperparameters_follow_unless_they_are_given():
+def test_hyperparameters_are_adapted_unless_they_are_given():
     X, y = data(800)
     T, y_T = data(500, 1)
     fixed = given(20).fit(X, y)
     assert fixed.kernel_ == KERNEL
     assert fixed.noise_ == NOISE
     assert fixed.log_likelihood_ is None
-    follows = SparseGPRegressor(20, random_state=0).fit(X, y)
-    stays = SparseGPRegressor(20, adapt=False, random_state=0).fit(X, y)
-    assert min(follows.score(T, y_T), stays.score(T, y_T)) > 0.97 > fixed.score(T, y_T)
-    assert (
-        follows.log_likelihood_ > log_likelihood(stays.kernel_, stays.noise_, stays.active_, X, y - y.mean())[0] / 800
-    )
-    assert follows.kernel_.kernel.width.shape == (3,)
-    assert np.isfinite(follows.log_likelihood_)
+    adapted = SparseGPRegressor(20, random_state=0).fit(X, y)
+    fitted_once = SparseGPRegressor(20, adapt=False, random_state=0).fit(X, y)
+    assert min(adapted.score(T, y_T), fitted_once.score(T, y_T)) > 0.97 > fixed.score(T, y_T)
+    once = log_likelihood(fitted_once.kernel_, fitted_once.noise_, fitted_once.active_, X, y - y.mean())[0]
+    assert adapted.log_likelihood_ > once / 800
+    assert adapted.kernel_.kernel.width.shape == (3,)
+    assert np.isfinite(adapted.log_likelihood_)
     with pytest.raises(ValueError, match='adapt=True is for predictor="projected"'):
         SparseGPRegressor(adapt=True, predictor="active").fit(X, y)
 
@@ -267,11 +266,11 @@ def test_a_kernel_that_reaches_far_costs_no_digits():
 def test_shards_learn_what_the_whole_stream_teaches():
     X, y = data(3000)
     T, y_T = data(500, 1)
-    parts = [given(30, n_validation=300).set_params(random_state=seed) for seed in range(3)]
-    for seed, part in enumerate(parts):
-        part.fit(X[seed::3], y[seed::3])
-    alone = parts[0].score(T, y_T)
-    merged = parts[0].merge(parts[1]).merge(parts[2])
+    shards = [given(30, n_validation=300).set_params(random_state=seed) for seed in range(3)]
+    for seed, shard in enumerate(shards):
+        shard.fit(X[seed::3], y[seed::3])
+    alone = shards[0].score(T, y_T)
+    merged = shards[0].merge(shards[1]).merge(shards[2])
     assert merged.n_seen_ == merged._model.moments.count == 3000
     assert np.isclose(merged._model.moments.mean_target, y.mean())
     assert merged.score(T, y_T) > alone
