@@ -34,7 +34,7 @@ LEARNERS = {
     "KRLS": [
         modicum.KRLS(20),
         modicum.KRLS(None, budget="32 KiB", kernel="matern32", ald_threshold=0.3),
-        modicum.KRLS(20, budget=110),
+        modicum.KRLS(None, budget=20),
     ],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
     "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],
