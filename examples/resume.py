@@ -23,7 +23,7 @@ N = 10_000 if QUICK else 100_000
 def learn(rows_file: Path, checkpoint_file: Path, die_at: int | None = None) -> Learner:
     """Learn all rows, going on where an earlier start was stopped."""
     place = Checkpoint(checkpoint_file, every=0, run={"source": str(rows_file)})
-    learner, position, finished = place.resume() or (ExemplarClustering(20, budget=500, random_state=0), 0, False)
+    learner, position, finished = place.resume() or (ExemplarClustering(20, n_validation=500, random_state=0), 0, False)
     print(f"  starts at row {position:,}", flush=True)
     rows = stream(rows_file, chunk_size=N // 10, start=position)
 

@@ -29,7 +29,7 @@ def edit_distance(a: str, b: str) -> int:
 
 
 # %% A word that occurs often counts often. 200 words are kept to judge by.
-model = ExemplarClustering(8, budget=200, dissimilarity=edit_distance, random_state=0)
+model = ExemplarClustering(8, n_validation=200, dissimilarity=edit_distance, random_state=0)
 model.fit(list(words), sample_weight=np.array(weights))
 
 # %% Each exemplar with some of the words it stands for.

@@ -47,7 +47,8 @@ def one_run(X, k, seed, start, **options):
         initial = X[np.random.default_rng(seed).choice(len(X), k, replace=False)]
     else:
         initial = X[np.argsort(((X - X[seed]) ** 2).sum(axis=1))[:k]]
-    model = ExemplarClustering(k, budget=len(X), phantom="random", initial=initial, random_state=seed, **options)
+    options |= {"budget": None, "n_validation": len(X), "phantom": "random", "initial": initial}
+    model = ExemplarClustering(k, random_state=seed, **options)
     with Meter() as meter:
         model.fit(X)
     history = model.history_
@@ -138,7 +139,7 @@ def main():
         result.bar(f"{where}: final utility within 1%", f"{ratio - 1:+.2%}", abs(ratio - 1) <= 0.01)
     result.note(
         "The paper used up to 300,000 validation rows (a fifth of 1.5 million), and doesn't say whether its early "
-        "iterations include those that fill the K places; here the rule applies to swaps only."
+        "iterations include those that add the first K exemplars; here the rule applies to swaps only."
     )
     result.note(
         "A saved evaluation is not a saved second: the rule scores in several steps instead of one large product."

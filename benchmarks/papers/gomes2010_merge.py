@@ -23,9 +23,9 @@ ORIGIN = np.zeros(50)
 
 def main():
     args = arguments(__doc__)
-    n, k, budget = (6000, 50, 1000) if args.quick else (60000, 100, 6000)
+    n, k, n_validation = (6000, 50, 1000) if args.quick else (60000, 100, 6000)
     result = Result(
-        "gomes2010_merge", COMMAND, args, K=k, budget=budget, phantom="origin", paper="gomes2010, section 6"
+        "gomes2010_merge", COMMAND, args, K=k, n_validation=n_validation, phantom="origin", paper="gomes2010, section 6"
     )
     warm_up()
     X, test = mnist_pca(rows=n)
@@ -36,7 +36,7 @@ def main():
     }
 
     def learner(rows, seed):
-        model = ExemplarClustering(k, budget=budget, phantom="origin", random_state=seed)
+        model = ExemplarClustering(k, n_validation=n_validation, phantom="origin", random_state=seed)
         return model.partial_fit(X[rows], row_ids=rows).refine()
 
     rows = []
@@ -58,7 +58,7 @@ def main():
             merged = learners[0]
             for other in learners[1:]:
                 merged.merge(other)
-        assert np.array_equal(X[merged.exemplar_indices_], merged.exemplars_)
+        assert np.array_equal(X[merged.exemplar_ids_], merged.exemplars_)
         assert merged.n_seen_ == n
         add(f"4 shards, {name}, merged", merged, meter, mean_of_shards=mean)
     columns = [
