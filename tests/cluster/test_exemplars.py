@@ -461,6 +461,11 @@ class TestPhantom:
         model = learn(ExemplarClustering(3, n_validation=200, phantom="mean", random_state=0), X)
         assert model._F.phantom[0, 0] == pytest.approx(X.mean(), abs=2)
 
+    def test_the_phantom_is_not_changed_midway(self):
+        model = ExemplarClustering(3, random_state=0).partial_fit(blobs(100))
+        with pytest.raises(ValueError, match="_phantom must be that of the parameters, 'mean'"):
+            model.set_params(phantom="mean").partial_fit(blobs(100))
+
     def test_objects_have_no_mean(self):
         with pytest.raises(ValueError, match='phantom="far"'):
             ExemplarClustering(2, dissimilarity=lambda a, b: 1.0, phantom="mean").fit(["a", "b", "c"])

@@ -1,12 +1,15 @@
 """Exemplar clustering of a stream by StreamGreedy (gomes2010, sections 3, 4 and 6, Appendix II)."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from modicum.cluster.offers import Offers, Rules, best_swap_gain
-from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
+from modicum.cluster.bounds import SampleBounds
+from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
+from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom, phantom_class
+from modicum.cluster.sizes import Sizes
 from modicum.cluster.validation import ValidationSample
 from modicum.contract.history import History
 from modicum.contract.learner import Learner, Traits
@@ -16,14 +19,13 @@ from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
-from modicum.rules.budget import Plan, as_budget, format_bytes
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Scope, Violation, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
-from modicum.select.guarantees import SwapGuarantee, check_uniform
+from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.streams import Chunk, stream
 
-USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 32, 3000  # validation rows by default, the larger of both: more change little
 PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exemplars
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
@@ -37,6 +39,15 @@ class _AsGiven:
         given = as_dissimilarity(scope["dissimilarity"], objects=scope["kind"] == "objects")
         if type(value) is not type(given) or getattr(value, "name", None) != getattr(given, "name", None):
             raise Violation(f"that of the parameters, {scope['dissimilarity']!r}")
+
+
+class _PhantomAsGiven(Is):
+    """The rule that the phantom is of the kind that the parameters ask for."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if type(value) is not phantom_class(scope["phantom"]):
+            raise Violation(f"that of the parameters, {scope['phantom']!r}")
 
 
 class _AsAsked:
@@ -152,7 +163,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     _invariants = {
         "_sample": Is(ValidationSample, n="n_sample", also={"size": _AsAsked()}),
-        "_phantom": Is(Phantom),
+        "_phantom": _PhantomAsGiven(Phantom),
         "_F": Is(
             ExemplarObjective, n_validation="n_sample", n_exemplars="n_exemplars", also={"dissimilarity": _AsGiven()}
         ),
@@ -249,7 +260,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         self._phantom.update(self._F)
         self._offer(X, row_ids, own, are_new=True)
         self._n_chunks += 1
-        self._hold_budget(len(self._sample), self.n_exemplars, self._shrink)
+        self._stay_within_budget()
 
     def _offer(self, X: Any, row_ids: np.ndarray, own: np.ndarray, *, are_new: bool = False, n_merged: int = 0) -> None:
         """Offer rows as candidates; `own` are their slots in the validation sample, -1 for none.
@@ -264,8 +275,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             offers, utility, loss = self._offers, self._F.value, self._F.loss
             self._history.record(n_seen, offers.n_candidates, utility, loss, offers.n_swaps, offers.n_evaluations)
 
-    def _rules(self) -> Rules:
-        return Rules(self.swaps, self.min_gain, self.confidence)
+    def _rules(self) -> SwapRules:
+        return SwapRules(self.swaps, self.min_gain, self.confidence)
 
     def _end_of_stream(self) -> None:
         met_all = self._n_chunks == 1  # every candidate has met the present validation sample
@@ -277,7 +288,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _initialize(self, X: Any, weight: np.ndarray | None) -> None:
         dissimilarity = self._dissimilarity()
         itemsize = getattr(X, "dtype", np.dtype(float)).itemsize
-        self._sample = ValidationSample(self._sample_size(average_bytes(X), itemsize))
+        sizes = self._sizes(average_bytes(X), itemsize)
+        self._sample = ValidationSample(sizes.n_validation(self.budget, self.n_validation))
         self._phantom, phantom = self._first_phantom(X, weight, dissimilarity)
         self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
         self._ids = np.full(self.n_exemplars, -1)
@@ -313,8 +325,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
             rows, free = self._given_rows(rows, name), self._F.n_missing
             if n_rows(rows) > free:
                 raise ValueError(
-                    f"{type(self).__name__}: {n_rows(rows)} {name} rows, but only {free} of {self.n_exemplars} "
-                    "exemplars are not given yet. Raise n_exemplars or give fewer rows."
+                    f"{type(self).__name__}: {n_rows(rows)} {name} rows, but only {free} of {self.n_exemplars} slots "
+                    "are free. Raise n_exemplars or give fewer rows."
                 )
             D = self._F.dissimilarity(rows, self._F.rows.values)
             for i in range(n_rows(rows)):
@@ -325,26 +337,17 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
         itemsize = np.dtype(dtype).itemsize
-        n, row_bytes = self._sample_size(n_features * itemsize, itemsize), n_features * itemsize
-        return Plan.of(n + self.n_exemplars, **_held(n, self.n_exemplars, row_bytes, itemsize))
+        sizes = self._sizes(n_features * itemsize, itemsize)
+        n = sizes.n_validation(self.budget, self.n_validation)
+        return Plan.of(n + self.n_exemplars, **sizes.held(n))
 
-    def _sample_size(self, row_bytes: int, itemsize: int) -> int:
-        """Validation rows to keep: as many as asked for, or as are useful and fit the budget."""
-        k, asked = self.n_exemplars, self.n_validation
-        if asked is not None and asked < k:
-            raise ValueError(f"{type(self).__name__}: n_validation must be at least n_exemplars, {k}; got {asked}.")
-        rows = "" if asked is None else f" and {asked:,} validation rows"
-        return as_budget(self.budget).rows_beside(
-            k,
-            asked,
-            useful=max(USEFUL_ROWS, USEFUL_PER_EXEMPLAR * k),
-            at_least=k,
-            bytes_of=lambda n: sum(_held(n, k, row_bytes, itemsize).values()),
-            what=f"{type(self).__name__} with {k:,} exemplars{rows} of {format_bytes(row_bytes)} a row",
-        )
+    def _stay_within_budget(self) -> None:
+        """Sparse rows and objects differ in size; of dense rows no more are kept than fit."""
+        if self._kind != "dense":
+            self._hold_budget(len(self._sample), self.n_exemplars, partial(self._sample.shrink, self._F))
 
-    def _shrink(self, size: int) -> None:
-        self._sample.shrink(self._F, size)
+    def _sizes(self, row_bytes: int, itemsize: int) -> Sizes:
+        return Sizes(self.n_exemplars, row_bytes, itemsize, HISTORY_BYTES)
 
     # ---- what was learned ------------------------------------------------------------------------
 
@@ -480,7 +483,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         farther from it than the farthest validation row.
         """
         self._check_fitted()
-        return self._sample.error(self._largest_utility(), np.log(2 / (1 - confidence)), self.n_seen_)
+        return self._bounds().error_of_one_set(confidence)
 
     @classmethod
     def n_validation_for(
@@ -496,46 +499,28 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         condition. Cost: O(W^2 d) time for W validation rows, once until more is learned, and scratch of 16 MiB.
         """
         self._check_fitted()
-        F, kept_all = self._F, self._sample.is_everything
-        eta, epsilon = (
-            max(self._offers.least_gain(F, self._rules()), self._best_swap()),
-            self._sampling_error(confidence),
-        )
-        others = () if kept_all else (f"no row outside the validation sample gains more than {eta:.3g} by a swap",)
-        near = () if kept_all or isinstance(F.phantom, float) else (self._no_outlier(),)
+        bounds = self._bounds()
+        epsilon = bounds.error_of_all_sets(confidence, type(self).__name__)
+        eta = max(self._offers.least_gain(self._F, self._rules()), self._best_swap())
         locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
         return SwapGuarantee(
             value=self.utility_,
-            n_chosen=F.n_chosen,
-            ceiling=min(F.phantom_loss + epsilon, self._largest_utility()),
+            n_chosen=self._F.n_chosen,
+            ceiling=min(self._F.phantom_loss + epsilon, bounds.largest_utility),
             epsilon=epsilon,
             confidence=confidence,
-            assumptions=near,
-            conditions=(*near, *locked, *others),
-            least_loss=F.least_loss(),
+            assumptions=bounds.assumptions(),
+            conditions=(*bounds.assumptions(), *locked, *bounds.conditions(eta)),
+            least_loss=self._F.least_loss(),
             eta=eta,
         )
+
+    def _bounds(self) -> SampleBounds:
+        return SampleBounds(self._F, self._sample, self.n_seen_)
 
     def _best_swap(self) -> float:
         own = np.arange(len(self._sample))
         return self._derive("best swap", lambda: best_swap_gain(self._F, self._sample.excluded(own)))
-
-    def _sampling_error(self, confidence: float) -> float:
-        """The error of the validation sample for the utilities of all sets of up to k rows at once."""
-        if self._sample.is_everything:
-            return 0.0
-        check_uniform(self._sample, self.n_seen_, type(self).__name__)
-        k, largest = self._F.n_chosen, self._largest_utility()
-        log_sets = k * np.log1p(self.n_seen_ + k)  # there are fewer than (n + k + 1)^k, with given exemplars among them
-        judge_themselves = k * largest / self.n_seen_  # as they do on the stream, not in the sample
-        return self._sample.error(largest, np.log(2 / (1 - confidence)) + log_sets, self.n_seen_) + judge_themselves
-
-    def _largest_utility(self) -> float:
-        """The utility of a row is at most its dissimilarity to the phantom: the largest in the validation sample."""
-        return float(self._F.to_phantom.max())
-
-    def _no_outlier(self) -> str:
-        return f"no row is farther than {self._largest_utility():.4g} from the phantom"
 
     # ---- contract --------------------------------------------------------------------------------
 
@@ -555,7 +540,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         own = moved[other._sample.slots_of(other.exemplar_ids_)]
         self._offer(other._F.chosen.values, other.exemplar_ids_, own, n_merged=other.n_seen_)
         self._refine(n_merged=other.n_seen_)
-        self._hold_budget(len(self._sample), self.n_exemplars, self._shrink)
+        self._stay_within_budget()
 
     def _n_retained(self) -> int:
         return len(self._sample) + self._F.n_chosen
@@ -567,17 +552,3 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     @property
     def _n_features_out(self) -> int:
         return self._F.n_chosen
-
-
-def _held(n: int, k: int, row_bytes: int, itemsize: int) -> dict[str, int]:
-    """Bytes held with n validation rows and k exemplars."""
-    bookkeeping = 4 * 8 + 2 * itemsize + 2 * 4  # key, weight, id and share; two nearest and which centers they are
-    return {
-        "validation_rows": n * row_bytes,
-        "their_dissimilarities_to_exemplars": n * (k + 1) * itemsize,
-        "their_keys_weights_and_nearest": n * bookkeeping,
-        "exemplars_phantom_and_history": k * (row_bytes + 8 + 9)  # row, id, removal loss and flag
-        + 5 * row_bytes  # phantom and mean
-        + HISTORY_BYTES
-        + 512,  # numbers
-    }

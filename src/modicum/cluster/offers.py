@@ -10,7 +10,7 @@ from modicum.rows import n_rows, take
 from modicum.rules.invariants import Real, Whole
 from modicum.select.objectives.exemplar import ExemplarBlock, ExemplarObjective, Prepared
 from modicum.select.racing import Race
-from modicum.select.swaps import ONE_SWAP_BLOCK, grow, improve
+from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
 from modicum.state.part import Part
 
 NOISE_MARGIN = 4  # roundings that a swap must exceed: below, swaps could go in circles
@@ -18,7 +18,7 @@ Changes = list[tuple[int, int]]  # (candidate, slot)
 
 
 @dataclass(frozen=True)
-class Rules:
+class SwapRules:
     """When a candidate becomes an exemplar: parameters of the learner under their own names."""
 
     swaps: str
@@ -32,7 +32,7 @@ class Rules:
 
     def block_size(self, F: ExemplarObjective) -> int:
         """Candidates per block."""
-        return F.block_size() if self.swaps == "eager" else ONE_SWAP_BLOCK
+        return F.block_size() if self.swaps == "eager" else CANDIDATES_PER_SWAP
 
 
 class Offers(Part):
@@ -63,7 +63,7 @@ class Offers(Part):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def offer(
-        self, F: ExemplarObjective, X: Any, excluded: np.ndarray, rules: Rules, rng: np.random.Generator
+        self, F: ExemplarObjective, X: Any, excluded: np.ndarray, rules: SwapRules, rng: np.random.Generator
     ) -> Iterator[tuple[slice, Changes]]:
         """Offer rows of X block by block; yields each block with its changes, candidates counted within the block.
 
@@ -86,7 +86,7 @@ class Offers(Part):
         candidates: Any,
         prepared: Prepared,
         excluded: np.ndarray,
-        rules: Rules,
+        rules: SwapRules,
         rng: np.random.Generator,
     ) -> Changes:
         """Add or swap in candidates."""
@@ -100,7 +100,7 @@ class Offers(Part):
         return changes
 
     def _race(
-        self, F: ExemplarObjective, candidates: Any, excluded: np.ndarray, rules: Rules, rng: np.random.Generator
+        self, F: ExemplarObjective, candidates: Any, excluded: np.ndarray, rules: SwapRules, rng: np.random.Generator
     ) -> Changes:
         """Swap candidates in as soon as a part of the validation sample tells enough."""
         assert rules.confidence is not None
@@ -122,7 +122,7 @@ class Offers(Part):
             added.append((0, block.add(0)))
         return added
 
-    def least_gain(self, F: ExemplarObjective, rules: Rules) -> float:
+    def least_gain(self, F: ExemplarObjective, rules: SwapRules) -> float:
         """What a swap must gain."""
         return max(rules.min_gain * F.loss, NOISE_MARGIN * self.noise(F))
 

@@ -84,6 +84,12 @@ class MeanPhantom(Phantom):
         self.moments.merge(other.moments)
 
 
+def phantom_class(given: Any) -> type[Phantom]:
+    """The class of the phantom that the parameter `phantom` asks for."""
+    classes: dict[Any, type[Phantom]] = {"far": FarPhantom, "mean": MeanPhantom}
+    return classes.get(given, FixedPhantom) if isinstance(given, str) else FixedPhantom
+
+
 def named_phantom(
     name: str, X: Any, weight: np.ndarray | None, dissimilarity: Dissimilarity, rng: np.random.Generator
 ) -> tuple[Phantom, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from modicum.numeric.hoeffding import hoeffding_error
 from modicum.rows import BottomK, n_rows, take
 from modicum.select.objectives.exemplar import ExemplarObjective
 
@@ -46,8 +45,3 @@ class ValidationSample(BottomK):
         A sample of all rows has no such exclusions: every row of the stream judges.
         """
         return np.full_like(own, -1) if self.is_everything else own
-
-    def error(self, value_range: float, log_term: float, n_seen: int) -> float:
-        """Hoeffding's bound on the error of a mean over the sample; `log_term` as in `hoeffding_error`."""
-        n = len(self)
-        return hoeffding_error(n, value_range, log_term, population=max(n_seen, n))

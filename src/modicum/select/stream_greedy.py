@@ -14,7 +14,7 @@ from modicum.rules.params import BUDGET, RANDOM_STATE, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.objectives.named import OBJECTIVE
-from modicum.select.swaps import ONE_SWAP_BLOCK, grow, improve
+from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
 
 BLOCK = 256  # candidates per block
 ALIKE = 1e-9  # the part by which the kernel value of equal rows may be below their own, by rounding
@@ -112,7 +112,7 @@ class StreamGreedy(JudgedSelector):
         self.random_state = random_state
 
     def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        usual = BLOCK if self.swaps == "eager" else ONE_SWAP_BLOCK
+        usual = BLOCK if self.swaps == "eager" else CANDIDATES_PER_SWAP
         start = 0
         while start < n_rows(X):
             missing = self._limit - self._F.n_chosen

@@ -8,7 +8,7 @@ import numpy as np
 
 from modicum.select.objectives.objective import Block
 
-ONE_SWAP_BLOCK = 64  # candidates per block with one swap per block: small, so that a pass has enough swaps
+CANDIDATES_PER_SWAP = 64  # candidates per block with one swap per block: small, so that a pass has enough swaps
 
 
 def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
