@@ -1,4 +1,4 @@
-"""Words that stand for a vocabulary: any objects, any dissimilarity. Here strings and the edit distance.
+"""Words that represent a vocabulary: any objects, any dissimilarity. Here strings and the edit distance.
 
 python examples/words.py
 """
@@ -32,7 +32,7 @@ def edit_distance(a: str, b: str) -> int:
 model = ExemplarClustering(8, n_validation=200, dissimilarity=edit_distance, random_state=0)
 model.fit(list(words), sample_weight=np.array(weights))
 
-# %% Each exemplar with some of the words it stands for.
+# %% Each exemplar with some of the words it represents.
 labels = model.predict(list(words))
 for i in np.argsort(-model.cluster_sizes_):
     friends = [word for word, label in zip(words, labels, strict=True) if label == i and word != model.exemplars_[i]]

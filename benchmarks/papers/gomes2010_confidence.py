@@ -2,11 +2,11 @@
 
     python benchmarks/papers/gomes2010_confidence.py [--quick]
 
-`confidence=0.95` decides swaps on a part of the validation sample where Hoeffding's bound allows it. One pass over
+`confidence=0.95` decides swaps on a subset of the validation sample where Hoeffding's bound allows it. One pass over
 CIFAR-10 (10,000 images, 3,072 numbers each, K = 200) and MNIST (30,000 rows, 50 principal components, K = 100), a
-random phantom, all rows as validation sample. Runs begin from K random rows, or from a corner: the K rows
+random phantom, all rows as validation sample. Runs are initialised with K random rows, or from a corner: the K rows
 nearest to one row, about the worst start there is, so that early gains are large. With one swap per block (the
-paper's) or all that pay. The saving is in evaluations, candidates times validation rows.
+paper's) or all that gain enough. The saving is in evaluations, candidates times validation rows.
 
 The paper, on 1.5 million Tiny Images: a factor of 3 to 10 in early iterations, none in the end.
 """
@@ -38,7 +38,7 @@ from common import (
 
 COMMAND = "python benchmarks/papers/gomes2010_confidence.py"
 CONFIDENCE = 0.95
-BEGIN = {"random": "from random rows", "corner": "from a corner"}
+INITIAL = {"random": "from random rows", "corner": "from a corner"}
 CASES = (("random", "one"), ("random", "eager"), ("corner", "one"))  # start, swaps
 
 
@@ -77,7 +77,7 @@ def plot(result, curves, names):
     figure, panels = plt.subplots(2, len(names), figsize=(10, 5.6), sharex="col")
     for column, name in zip(panels.T, names, strict=True):
         for (start, swaps), color in zip(CASES, (OURS, PEER, THIRD), strict=True):
-            label = f"{BEGIN[start]}, {'one swap' if swaps == 'one' else 'all swaps'}"
+            label = f"{INITIAL[start]}, {'one swap' if swaps == 'one' else 'all swaps'}"
             on, off = (curves[f"{name}, {start}, {swaps}, {rule}"] for rule in (f"{CONFIDENCE:g}", "off"))
             column[0].plot(on["candidates"], 1 - on["used"], color=color, label=label, marker=".")
             column[1].plot(on["candidates"], on["utility"], color=color, label=label)
@@ -132,7 +132,7 @@ def main():
     ]
     result.table("confidence", columns, rows)
     for off, on in zip(rows[::2], rows[1::2], strict=True):
-        where = f"{on['data']}, {BEGIN[on['start']]}, swaps={on['swaps']}"
+        where = f"{on['data']}, {INITIAL[on['start']]}, swaps={on['swaps']}"
         factors = f"{on['first_factor']:.1f} in the first block, {on['early_factor']:.1f} in the first five"
         result.bar(f"{where}: the paper's factor of 3 in early blocks", factors, on["first_factor"] >= 3)
         ratio = on["utility"] / off["utility"]

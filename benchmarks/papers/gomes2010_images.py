@@ -235,7 +235,7 @@ def main():
     rows = [{key: value for key, value in row.items() if key[0] != "_"} for row in rows]
     result.table("clusters", columns, rows)
     ours, online = rows[0]["singletons"], rows[2]["singletons"]
-    result.bar("at most 5% of the exemplars stand for one image or none", f"{ours:.1%}", ours <= 0.05)
+    result.bar("at most 5% of the exemplars represent one image or none", f"{ours:.1%}", ours <= 0.05)
     result.bar("fewer singletons than online k-means from random images", f"{ours:.1%}, {online:.1%}", ours < online)
 
     test = X[: n // 5]
@@ -248,7 +248,7 @@ def main():
         "7,500 and singletons come more easily. The paper gives no number for them beyond 'many' for online k-means."
     )
     result.note(
-        "Algorithm 1 is the paper's: a candidate that is a validation row counts as standing for itself. "
+        "Algorithm 1 is the paper's: a candidate that is a validation row counts as representing itself. "
         "ExemplarClustering doesn't count that, which is part of the difference between the two."
     )
     result.note("Utilities of k-means centers are for centers anywhere; exemplars must be images.")

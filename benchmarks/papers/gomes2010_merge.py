@@ -3,7 +3,7 @@
     python benchmarks/papers/gomes2010_merge.py [--quick]
 
 MNIST on 50 principal components as in gomes2010, section 6; K = 100, the origin as phantom, 6,000 validation rows each.
-Shards are quarters in file order (easy: alike) and by digit (hard: no shard knows what the others saw). The
+Shards are quarters in file order (easy: alike) and by digit (hard: every shard has other digits). The
 paper has no merge; this is ours, and the bar is our own: test utility within 2% of one learner's.
 """
 
@@ -51,8 +51,8 @@ def main():
     with Meter() as meter:
         whole = learner(np.arange(n), args.seed)
     add("one learner, all rows", whole, meter)
-    for name, parts in shards.items():
-        learners = [learner(part, args.seed + 1 + i) for i, part in enumerate(parts)]
+    for name, groups in shards.items():
+        learners = [learner(group, args.seed + 1 + i) for i, group in enumerate(groups)]
         mean = np.mean([utility(test, model.exemplars_, ORIGIN) for model in learners])
         with Meter() as meter:
             merged = learners[0]

@@ -37,7 +37,7 @@ def learn(model, X, chunk=250):
 
 class TestQuality:
     def test_half_the_optimum_and_more(self):
-        """Theorem 4 on data small enough to try every set: no swap pays, so at least half of the best."""
+        """Theorem 4 on data small enough to try every set: no swap gains anything, so at least half of the best."""
         X = np.random.default_rng(0).normal(size=(14, 2))
         model = ExemplarClustering(3, n_validation=14, phantom="mean", patience=200, min_gain=0.0, random_state=0).fit(
             X
@@ -60,7 +60,7 @@ class TestQuality:
         assert after.eta <= 1e-6 < before.eta
         assert ExemplarClustering.from_bytes(model.to_bytes()).guarantee() == after
 
-    def test_no_swap_pays_at_the_end(self):
+    def test_no_swap_gains_anything_at_the_end(self):
         X = np.random.default_rng(1).normal(size=(80, 2))
         model = ExemplarClustering(6, n_validation=80, patience=1000, min_gain=0.0, random_state=0).fit(X)
         for i in range(6):
@@ -253,7 +253,7 @@ class TestInput:
 
     def test_an_asymmetric_dissimilarity_has_the_exemplar_first(self):
         def from_exemplar(c, x):
-            return 0.0 if c[0] <= x[0] else 1.0  # an exemplar stands for free for all rows above it
+            return 0.0 if c[0] <= x[0] else 1.0  # an exemplar represents all rows above it at no cost
 
         X = np.arange(1.0, 40.0)[:, None]
         model = ExemplarClustering(1, dissimilarity=from_exemplar, phantom=5.0, random_state=0).fit(X)

@@ -68,7 +68,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         maximise F(A) = L({x0}) - L(A + {x0}),    L(S) = mean over rows x of  min over c in S of d(c, x)
 
     Every row is offered once as a candidate. F is evaluated on a validation sample, a reservoir of the stream that
-    stays uniform as the stream goes on. A candidate is added while there are too few exemplars; later it replaces
+    stays uniform along the stream. A candidate is added while there are too few exemplars; later it replaces
     the exemplar whose replacement raises F most, if it raises F by `min_gain`.
 
     Guarantee: about half the best possible F once no swap gains more, as far as the sample tells; see `guarantee`.
@@ -99,7 +99,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         The paper's rho: `fit` repeats passes over the data until so many candidates in a row brought no swap. None:
         one pass.
     confidence : float or None, default=None
-        Decide swaps on a part of the validation sample as soon as Hoeffding's bound allows it with this
+        Decide swaps on a subset of the validation sample as soon as Hoeffding's bound allows it with this
         probability over the whole stream. None: always use the whole sample.
     initial : rows or None, default=None
         Initial exemplars; they may be replaced.

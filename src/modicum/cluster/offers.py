@@ -102,7 +102,7 @@ class Offers(Part):
     def _race(
         self, F: ExemplarObjective, candidates: Any, excluded: np.ndarray, rules: SwapRules, rng: np.random.Generator
     ) -> Changes:
-        """Swap candidates in as soon as a part of the validation sample tells enough."""
+        """Swap candidates in as soon as a subset of the validation sample decides."""
         assert rules.confidence is not None
         self.n_races += 1
         delta = (1 - rules.confidence) * 6 / (np.pi * self.n_races) ** 2  # of all races these sum to 1 - confidence

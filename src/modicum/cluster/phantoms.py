@@ -25,7 +25,7 @@ DRIFT = 1e-4  # squared distance that the mean may move, relative to the varianc
 
 
 class Phantom(Part):
-    """A phantom exemplar. Subclasses update that of an objective as the stream goes on."""
+    """A phantom exemplar. Subclasses update that of an objective along the stream."""
 
     def learn(self, X: Any, weight: np.ndarray | None) -> None:
         """Learn from rows of the stream, before the objective does."""
