@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from modicum.cluster.answers import dissimilarities, nearest_exemplars
 from modicum.cluster.bounds import SampleBounds
 from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
 from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom, phantom_class
@@ -17,7 +18,6 @@ from modicum.contract.picks import Picks
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size
-from modicum.numeric.parallel import run_tiles
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Scope, Violation, Whole
@@ -26,7 +26,6 @@ from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.streams import Chunk, stream
 
-PREDICT_TILE = 4096  # rows per tile when all rows are compared with all exemplars
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
 HISTORY_BYTES = 20 * 1024  # 426 records
@@ -434,7 +433,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def predict(self, X: Any) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each row."""
-        return self._nearest(X)[0]
+        X = self._check_input(X)
+        return nearest_exemplars(self._F, X)[0]
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""
@@ -443,36 +443,20 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def transform(self, X: Any) -> np.ndarray:
         """Dissimilarities of every exemplar to every row, rows x exemplars."""
         X = self._check_input(X)
-        out = np.empty((n_rows(X), self._F.n_chosen), self._F.near.dtype)
-
-        def fill(tile: slice) -> None:
-            out[tile] = self._F.dissimilarity(self._F.chosen.values, take(X, tile)).T
-
-        run_tiles(fill, len(out), PREDICT_TILE)
-        return out
+        return dissimilarities(self._F, X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The utility F of the exemplars on these rows."""
-        _, distance = self._nearest(X)
-        phantom = np.broadcast_to(self._F.phantom_to(self._check_input(X)), len(distance)).astype(np.float64)
+        X = self._check_input(X)
+        _, distance = nearest_exemplars(self._F, X)
+        phantom = np.broadcast_to(self._F.phantom_to(X), len(distance)).astype(np.float64)
         return float(np.average(np.maximum(phantom - distance, 0), weights=sample_weight))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """Cluster, row id of its exemplar and dissimilarity to it, for each row."""
-        label, distance = self._nearest(X)
-        return {"cluster": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
-
-    def _nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         X = self._check_input(X)
-        label, distance = np.empty(n_rows(X), np.int64), np.empty(n_rows(X), self._F.near.dtype)
-
-        def fill(tile: slice) -> None:
-            D = self._F.dissimilarity(self._F.chosen.values, take(X, tile))
-            label[tile] = D.argmin(axis=0)
-            distance[tile] = D.min(axis=0)
-
-        run_tiles(fill, len(label), PREDICT_TILE)
-        return label, distance
+        label, distance = nearest_exemplars(self._F, X)
+        return {"cluster": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
 
     # ---- how good it is --------------------------------------------------------------------------
 
