@@ -11,9 +11,10 @@ from modicum.kernels import RBF
 LEARNERS = {
     "Reservoir": [modicum.Reservoir(50), modicum.Reservoir("4 KiB")],
     "ExemplarClustering": [
-        modicum.ExemplarClustering(3, budget=200),
+        modicum.ExemplarClustering(3, n_validation=200),
         modicum.ExemplarClustering(5, budget="48 KiB", phantom="mean", swaps="one"),
         modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
+        modicum.ExemplarClustering(3, budget=None, n_validation=60, phantom="random"),
     ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
     "KMeansCoreset": [

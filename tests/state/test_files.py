@@ -164,7 +164,7 @@ def regression(learner):
         (blocks(), "_F.near", 2**40),
         (blocks(), "_F.sizes", 10**9),
         (blocks(), "_F.members", -1),
-        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_slot", 10**6),
+        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_center", 10**6),
         (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_F.chosen.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indptr", 2**30),
