@@ -27,10 +27,10 @@ LEARNERS = {
     ],
     "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
     "StreamGaussianMixture": [
-        modicum.StreamGaussianMixture(2, size=40),
+        modicum.StreamGaussianMixture(2, n_points=40),
         modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
     ],
-    "StreamKMeans": [modicum.StreamKMeans(3, size=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
+    "StreamKMeans": [modicum.StreamKMeans(3, n_points=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
     "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
     "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],

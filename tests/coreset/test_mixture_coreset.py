@@ -28,8 +28,8 @@ def rows(count=4000, seed=0):
 
 def streamed(coreset, X, chunk=70, weight=None):
     for start in range(0, len(X), chunk):
-        part = slice(start, start + chunk)
-        coreset.partial_fit(X[part], sample_weight=None if weight is None else weight[part])
+        rows = slice(start, start + chunk)
+        coreset.partial_fit(X[rows], sample_weight=None if weight is None else weight[rows])
     return coreset
 
 
@@ -81,7 +81,7 @@ def test_points_that_are_not_calibrated_are_rows():
     X = rows()
     coreset = streamed(MixtureCoreset(60, 5, random_state=0), X)
     assert_array_equal(cdist(coreset.points_, X).min(axis=1), 0)
-    assert abs(coreset.weights_.sum() / 4000 - 1) < 0.5
+    assert abs(coreset.point_weights_.sum() / 4000 - 1) < 0.5
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
