@@ -59,7 +59,7 @@ def test_more_room_is_used(name, make_items):
 def test_kinds_that_are_far_apart_stay_apart(name, rows):
     """Even if they are of one component so far."""
     X = rows(name, 150)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(150)), X, np.ones(150))
+    items = Items.of_rows(as_family(name).bind(X, np.ones(150)), X, np.ones(150))
     kinds = np.random.default_rng(0).integers(0, 3, 150)  # as the rows were drawn
     groups, _, _ = compress(items, np.zeros(150, int), 6 * cost_of(items).clump)
     assert len(groups) >= 3
@@ -70,7 +70,7 @@ def test_components_are_what_it_begins_with(name, rows):
     """Without room for more, groups are the components."""
     X = rows(name, 90)
     kinds = np.random.default_rng(0).integers(0, 3, 90)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(90)), X, np.ones(90))
+    items = Items.of_rows(as_family(name).bind(X, np.ones(90)), X, np.ones(90))
     groups, _, _ = compress(items, kinds, 3 * cost_of(items).clump)
     assert sorted(map(tuple, groups)) == sorted(tuple(np.flatnonzero(kinds == k)) for k in range(3))
 
@@ -86,7 +86,7 @@ def test_few_rows_are_loose(make_items):
 
 def test_equal_items_are_no_trouble(name, rows):
     X = np.repeat(rows(name, 1), 30, axis=0)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(30)), X, np.ones(30))
+    items = Items.of_rows(as_family(name).bind(X, np.ones(30)), X, np.ones(30))
     groups, spent, _ = compress(items, np.zeros(30, int), 4 * cost_of(items).clump)
     assert spent <= 4 * cost_of(items).clump
     assert sum(map(len, groups)) == 30

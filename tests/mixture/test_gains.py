@@ -13,7 +13,7 @@ from modicum.mixture.sticks import Sticks
 
 
 def items_of(X):
-    family = FullGaussian(covariance=1.0).bound(X, np.ones(len(X)))
+    family = FullGaussian(covariance=1.0).bind(X, np.ones(len(X)))
     return Items.of_rows(family, X, np.ones(len(X)))
 
 

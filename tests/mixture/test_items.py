@@ -45,7 +45,7 @@ def test_entropy_between_pairs(name, make_items, make_components):
 
 def test_equal_rows_may_be_one_row_or_a_clump(name, rows, make_components):
     X, times = rows(name, 6), np.array([1, 3, 2, 1, 5, 1])
-    family = as_family(name).bound(X, times.astype(float))
+    family = as_family(name).bind(X, times.astype(float))
     repeated = Items.of_rows(family, np.repeat(X, times, axis=0), np.ones(times.sum()))
     weighted = Items.of_rows(family, X, times.astype(float))
     clumps = Items(family, X[:0], np.empty(0), times.astype(float), times[:, None] * family.statistics(X))

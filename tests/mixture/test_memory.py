@@ -21,7 +21,7 @@ def filled(family, X, seed=0):
 
 def test_groups_become_clumps_and_single_rows(name, rows):
     X = rows(name, 26)
-    family = as_family(name).bound(X, np.ones(26))
+    family = as_family(name).bind(X, np.ones(26))
     memory, weight = filled(family, X)
     assert_allclose(memory.clump_counts, [weight[:8].sum(), weight[8:15].sum()])
     assert_allclose(memory.clump_sums[0], weight[:8] @ family.statistics(X[:8]))
@@ -32,7 +32,7 @@ def test_groups_become_clumps_and_single_rows(name, rows):
 
 def test_items_are_all_there_is(name, rows):
     X = rows(name, 26)
-    family = as_family(name).bound(X, np.ones(26))
+    family = as_family(name).bind(X, np.ones(26))
     memory, weight = filled(family, X)
     items = memory.items(family)
     assert (len(items), items.n_clumps) == (13, 2)
@@ -43,7 +43,7 @@ def test_items_are_all_there_is(name, rows):
 
 def test_clumps_of_clumps(name, rows):
     X = rows(name, 26)
-    family = as_family(name).bound(X, np.ones(26))
+    family = as_family(name).bind(X, np.ones(26))
     memory, weight = filled(family, X)
     memory.keep(memory.items(family), [np.array([0, 1, 4]), np.array([2, 3, *range(5, 13)])], lambda group: False)
     assert (len(memory), memory.n_singlets, memory.n_waiting, memory.n_taken) == (2, 0, 0, 26)
@@ -54,7 +54,7 @@ def test_clumps_of_clumps(name, rows):
 def test_what_another_keeps(name, rows):
     """Its statistics were taken about another mean."""
     X, Y = rows(name, 26), rows(name, 26, seed=1) + 2
-    here, there = (as_family(name).bound(Z, np.ones(26)) for Z in (X, Y))
+    here, there = (as_family(name).bind(Z, np.ones(26)) for Z in (X, Y))
     (memory, weight), (other, others) = filled(here, X), filled(there, Y, seed=1)
     memory.join(other, here, there)
     counts, sums = memory.items(here).totals([np.arange(len(memory))])

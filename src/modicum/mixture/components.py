@@ -72,7 +72,7 @@ class Components(Part):
     @cached_property
     def scores(self) -> tuple[np.ndarray, np.ndarray]:
         """(slopes, offsets): mean statistics @ slopes.T + offsets is S of eq. 2.9."""
-        slopes, offsets = self.family.expected(self.counts, self.sums)
+        slopes, offsets = self.family.expected_log_likelihood(self.counts, self.sums)
         return slopes, offsets + self.sticks.expected_logs
 
     @cached_property
@@ -131,7 +131,7 @@ class Components(Part):
         for k, name in enumerate(other.names):
             if not is_number(name) and name not in self.names:
                 names[k] = name
-        moved = self.family.from_origin_of(other.family, other.counts, other.sums)
+        moved = self.family.translated_from(other.family, other.counts, other.sums)
         return self._with(
             counts=np.append(self.counts, other.counts),
             sums=np.concatenate([self.sums, moved]),

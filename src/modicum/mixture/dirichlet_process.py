@@ -93,7 +93,7 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
         if not weight.any():
             raise DataError(f"{type(self).__name__}: all rows have weight zero.")
         X, weight = X[weight > 0], weight[weight > 0]
-        family = as_family(self.family).bound(X, weight)
+        family = as_family(self.family).bind(X, weight)
         step = 2 ** max(0, int(np.log2(len(X) / LEAST_ROWS)))
         fit = self._search(Items.of_rows(family, X[::step], weight[::step])).first(self.concentration)
         while step > 1:

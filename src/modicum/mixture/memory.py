@@ -60,7 +60,7 @@ class Memory(Part):
 
     def join(self, other: "Memory", family: Family, other_family: Family) -> None:
         """Take over what another one keeps; its rows join the present epoch."""
-        moved = family.from_origin_of(other_family, other.clump_counts, other.clump_sums)
+        moved = family.translated_from(other_family, other.clump_counts, other.clump_sums)
         self.clump_counts = np.append(self.clump_counts, other.clump_counts)
         self.clump_sums = np.concatenate([self.clump_sums, moved])
         self.take(other.rows.values, other.weights)

@@ -143,7 +143,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     def _learn(self, X: np.ndarray, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_memory"):
-            as_family(self.family).bound(X, np.ones(len(X)))  # a prior that does not fit is best refused at once
+            as_family(self.family).bind(X, np.ones(len(X)))  # a prior that does not fit is best refused at once
             most_rows = self._room(X.shape[1], X.dtype).most_rows
             self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), most_rows)
             self._components: Components | None = None
@@ -183,7 +183,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def _search(self) -> Search:
         """A search for components of all that is kept."""
         if self._components is None:
-            family = as_family(self.family).bound(self._memory.rows.values, self._memory.weights)
+            family = as_family(self.family).bind(self._memory.rows.values, self._memory.weights)
         else:
             family = self._components.family
         return Search(self._memory.items(family), self.tol, self._own_room().max_components)

@@ -96,7 +96,7 @@ class _Groups:
 
     def differences(self, halves: Statistics, logs: float | np.ndarray = 0.0) -> np.ndarray:
         """What first parts expect of each item beyond second ones; `logs` are differences of groups to add."""
-        slopes, offsets = self._family.expected(*halves)
+        slopes, offsets = self._family.expected_log_likelihood(*halves)
         pulls, leans = np.subtract(*np.split(slopes, 2)), np.subtract(*np.split(offsets, 2)) + logs
         out = np.empty(len(self._counts))
         dot_with_groups(self._averages, pulls, self._borders, out)
