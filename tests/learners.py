@@ -25,12 +25,21 @@ LEARNERS = {
         modicum.MemoryBoundedMixture(budget=700, epoch=600),
         modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
     ],
-    "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
+    "MixtureCoreset": [
+        modicum.MixtureCoreset(20, 3),
+        modicum.MixtureCoreset(20, 3, calibrate=True, budget=300),
+        modicum.MixtureCoreset(20, 2, budget="32 KiB"),
+    ],
     "StreamGaussianMixture": [
         modicum.StreamGaussianMixture(2, n_points=40),
         modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+        modicum.StreamGaussianMixture(2, covariance_type="spherical", budget=400),
     ],
-    "StreamKMeans": [modicum.StreamKMeans(3, n_points=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
+    "StreamKMeans": [
+        modicum.StreamKMeans(3, n_points=20),
+        modicum.StreamKMeans(2, budget="96 KiB", method="uniform"),
+        modicum.StreamKMeans(3, n_points=20, budget=300, warm_start=True),
+    ],
     "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
     "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],

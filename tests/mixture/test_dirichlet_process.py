@@ -90,7 +90,7 @@ def test_units_do_not_matter(kind):
 
 def test_most_of_the_search_may_be_done_on_few_rows(monkeypatch):
     X, labels = clusters(400)
-    monkeypatch.setattr(dirichlet_process, "LEAST_ROWS", 40)
+    monkeypatch.setattr(dirichlet_process, "FIRST_ROWS", 40)
     model = DirichletProcessMixture().fit(X)
     assert adjusted_rand_score(model.predict(X), labels) > 0.99
     assert_allclose(model._mixture().counts.sum(), 400)

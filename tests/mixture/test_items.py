@@ -76,7 +76,7 @@ def test_totals(name, make_items):
         assert_allclose(sums[at], items.counts[group] @ averages[group])
 
 
-@pytest.mark.parametrize("limit", ["KEPT_BYTES", "TILE"])
+@pytest.mark.parametrize("limit", ["KEPT_BYTES", "MIN_TILE_ITEMS"])
 def test_results_do_not_depend_on_how_the_work_is_divided(limit, name, make_items, make_components, monkeypatch):
     items = make_items(name, count=300)
     known = make_components(items, 4)

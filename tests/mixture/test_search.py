@@ -86,7 +86,7 @@ def test_free_energy_is_below_the_log_evidence(name, count, concentration, rows)
     X = rows(name, count, width=2)
     family = as_family(name).bind(X, np.ones(count))
     items = Items.of_rows(family, X, np.ones(count))
-    fit = Search(items, 1e-9, count).first(concentration)
+    fit = Search(items, 1e-9, count).from_scratch(concentration)
     assert fit.free_energy <= log_evidence(fit.components.family, X, concentration) + 1e-9
 
 
@@ -94,17 +94,17 @@ def test_free_energy_is_below_the_log_evidence(name, count, concentration, rows)
 def test_a_search_never_loses(name, seed, make_items, make_components):
     items = make_items(name, seed=seed)
     start = make_components(items, 4, seed)
-    climber = Search(items, 1e-6, len(items))
-    climbed = climber.climb(start).free_energy
-    assert climbed >= Fit(start, items.expect(start)).free_energy - 1e-9 * abs(climbed)
-    one = climber.climb(make_components(items, 1))
-    assert climber.run(one.components).free_energy >= one.free_energy - 1e-6 * items.counts.sum()
+    searcher = Search(items, 1e-6, len(items))
+    updated = searcher.update(start).free_energy
+    assert updated >= Fit(start, items.expect(start)).free_energy - 1e-9 * abs(updated)
+    one = searcher.update(make_components(items, 1))
+    assert searcher.run(one.components).free_energy >= one.free_energy - 1e-6 * items.counts.sum()
 
 
 def test_kinds_that_are_far_apart_are_found(name, rows):
     X = rows(name, 150)
     items = Items.of_rows(as_family(name).bind(X, np.ones(150)), X, np.ones(150))
-    fit = Search(items, 1e-3, 20).first(1.0)
+    fit = Search(items, 1e-3, 20).from_scratch(1.0)
     kinds = np.random.default_rng(0).integers(0, 3, 150)  # as the rows were drawn
     assert len({*zip(fit.expectation.labels, kinds, strict=True)}) == len(fit.components) == 3
 
@@ -112,8 +112,8 @@ def test_kinds_that_are_far_apart_are_found(name, rows):
 def test_a_sample_of_many_items_will_do_for_a_split(name, rows, monkeypatch):
     X = rows(name, 150)
     items = Items.of_rows(as_family(name).bind(X, np.ones(150)), X, np.ones(150))
-    monkeypatch.setattr(search, "MOST_ITEMS", 40)
-    fit = Search(items, 1e-3, 20).first(1.0)
+    monkeypatch.setattr(search, "MAX_ITEMS", 40)
+    fit = Search(items, 1e-3, 20).from_scratch(1.0)
     assert len(fit.components) == 3
     assert_allclose(fit.components.counts.sum(), 150)
 
@@ -125,7 +125,7 @@ def test_three_kinds_in_a_row_are_told_apart(width, seed):
     kinds = rng.integers(-1, 2, 200)
     X = rng.normal(size=(200, width)) + 8 * kinds[:, None]
     items = Items.of_rows(FullGaussian().bind(X, np.ones(200)), X, np.ones(200))
-    fit = Search(items, 1e-3, 50).first(1.0)
+    fit = Search(items, 1e-3, 50).from_scratch(1.0)
     assert len({*zip(fit.expectation.labels, kinds, strict=True)}) == len(fit.components) == 3
 
 
@@ -135,7 +135,7 @@ def test_one_kind_stays_one(width):
     for name in ("gaussian", "diagonal"):
         X = rng.normal(size=(200, width))
         items = Items.of_rows(as_family(name).bind(X, np.ones(200)), X, np.ones(200))
-        assert len(Search(items, 1e-3, 20).first(1.0).components) == 1
+        assert len(Search(items, 1e-3, 20).from_scratch(1.0).components) == 1
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])
@@ -158,7 +158,7 @@ def test_empty_components_are_left_out(name, make_items, make_components):
 
 def test_the_beginning_is_the_better_one_of_several(name, make_items):
     items = make_items(name)
-    first = Search(items, 1e-3, 20).first(1.0).free_energy
+    first = Search(items, 1e-3, 20).from_scratch(1.0).free_energy
     for count in (1, 4):
         start = first_components(items, 1.0, count)
         assert first >= Fit(start, items.expect(start)).free_energy
@@ -167,7 +167,7 @@ def test_the_beginning_is_the_better_one_of_several(name, make_items):
 def test_names_stay_with_the_rows(rows):
     X = rows("gaussian", 60)
     items = Items.of_rows(as_family("gaussian").bind(X, np.ones(60)), X, np.ones(60))
-    known = Search(items, 1e-3, 10).first(1.0).components
+    known = Search(items, 1e-3, 10).from_scratch(1.0).components
     assert len(known) == 3
     named = known._with(names=["low", "middle", "high"])
     order = np.argsort(known.sums[:, 0] / known.counts)
@@ -188,6 +188,6 @@ def test_groups_to_begin_with(name, count, make_items):
 def test_equal_rows_begin_together(name, rows):
     X = np.repeat(rows(name, 1), 6, axis=0)
     items = Items.of_rows(as_family(name).bind(X, np.ones(6)), X, np.ones(6))
-    fit = Search(items, 1e-3, 6).first(1.0)
+    fit = Search(items, 1e-3, 6).from_scratch(1.0)
     assert np.isfinite(fit.free_energy)
     assert_allclose(fit.components.counts.sum(), 6)

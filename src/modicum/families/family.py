@@ -81,7 +81,7 @@ class Family(Part):
         """Mean rows of items with the given mean statistics."""
 
     def fitted(self, counts: np.ndarray, sums: np.ndarray) -> Self:
-        """This family, with parameters of the prior that were not given set to the most likely values for the groups."""
+        """This family, with open parameters of the prior set to the most likely values for these groups."""
         return self
 
     def divergence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:

@@ -114,7 +114,7 @@ class Tradeoff:
         return _curve(self.n_rows, [self.oracle(method, risk, count) for count in self.n_rows])
 
     def risk_time(self, method: str, max_rows: int | None = None, risks: Iterable[float] | None = None) -> Curve:
-        """The oracle's time for at most `max_rows` rows against the risk (lucic2015, Figure 1d and Figure 2, second row).
+        """The oracle's time for at most `max_rows` rows against the risk (lucic2015, Figures 1d and 2, second row).
 
         `risks` are by default all those at which the time changes.
         """
