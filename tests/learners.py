@@ -38,7 +38,7 @@ LEARNERS = {
     "StreamKMeans": [
         modicum.StreamKMeans(3, n_points=20),
         modicum.StreamKMeans(2, budget="96 KiB", method="uniform"),
-        modicum.StreamKMeans(3, n_points=20, budget=300, warm_start=True),
+        modicum.StreamKMeans(3, n_points=20, budget=300),
     ],
     "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
