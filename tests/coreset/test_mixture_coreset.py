@@ -34,7 +34,7 @@ def streamed(coreset, X, chunk=70, weight=None):
 
 
 @pytest.mark.parametrize("density", [GaussianMixture(2, random_state=0), KernelDensity(bandwidth=2.0)])
-def test_all_rows_leave_no_doubt(density):
+def test_with_all_rows_the_bound_is_rounding_error(density):
     X, w = rows(100), np.arange(1.0, 101)
     density.fit(X)
     value, bound = MixtureCoreset(100, 3).fit(X, sample_weight=w).cost(density)
@@ -85,7 +85,7 @@ def test_points_that_are_not_calibrated_are_rows():
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
-def test_a_small_cluster_is_not_forgotten(calibrate):
+def test_a_small_cluster_is_kept(calibrate):
     X = rows()
     X[2000:2008] += 100
     for seed in range(5):

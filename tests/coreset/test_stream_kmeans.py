@@ -67,7 +67,7 @@ def test_more_seedings_are_not_worse():
     assert np.mean(costs[6]) < np.mean(costs[1])
 
 
-def test_few_rows_are_clustered_as_they_are():
+def test_few_rows_are_clustered_without_a_summary():
     """Well separated clusters have one answer."""
     X = np.repeat([[0.0, 0], [10, 0], [0, 10]], 30, axis=0) + np.random.default_rng(0).normal(size=(90, 2))
     ours, theirs = StreamKMeans(3, random_state=0).fit(X), KMeans(3, n_init=5, random_state=0).fit(X)
@@ -76,7 +76,7 @@ def test_few_rows_are_clustered_as_they_are():
 
 
 @pytest.mark.parametrize("method", ["lightweight", "uniform"])
-def test_other_methods_do_worse_but_do(method):
+def test_other_methods_have_a_bounded_risk(method):
     X = rows()
     model = streamed(StreamKMeans(12, method=method, n_init=3, random_state=0), X)
     full = risk(X, KMeans(12, n_init=3, random_state=0).fit(X).cluster_centers_)
@@ -104,7 +104,7 @@ def test_equal_rows_make_one_center():
     assert_array_equal(model.predict([[1, 1], [5, 5]]), [0, 0])
 
 
-def test_fewer_different_rows_than_clusters():
+def test_fewer_distinct_rows_than_clusters():
     X = np.tile([[0.0, 1], [2, 3], [-5, 5]], (300, 1))
     model = streamed(StreamKMeans(7, n_points=20, random_state=0), X)
     assert_allclose(np.sort(model.cluster_centers_, axis=0), [[-5, 1], [0, 3], [2, 5]], atol=1e-9)
@@ -168,7 +168,7 @@ def test_frames():
 # ---- the answer is a function of the state -------------------------------------------------------
 
 
-def test_answers_do_not_depend_on_what_was_asked_before():
+def test_answers_do_not_depend_on_earlier_requests():
     X = rows()
     asked, silent = StreamKMeans(8, n_points=100, random_state=0), StreamKMeans(8, n_points=100, random_state=0)
     for start in range(0, len(X), 500):

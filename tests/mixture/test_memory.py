@@ -30,7 +30,7 @@ def test_groups_become_clumps_and_single_rows(name, rows):
     assert (len(memory), memory.n_singlets, memory.n_buffered, memory.n_seen) == (13, 5, 6, 26)
 
 
-def test_items_are_all_there_is(name, rows):
+def test_items_are_everything_in_memory(name, rows):
     X = rows(name, 26)
     family = as_family(name).bind(X, np.ones(26))
     memory, weight = filled(family, X)
@@ -51,7 +51,7 @@ def test_clumps_of_clumps(name, rows):
     assert_allclose(memory.clump_sums.sum(axis=0), weight @ family.statistics(X))
 
 
-def test_what_another_keeps(name, rows):
+def test_merging_another_memory(name, rows):
     """Its statistics were taken about another mean."""
     X, Y = rows(name, 26), rows(name, 26, seed=1) + 2
     here, there = (as_family(name).bind(Z, np.ones(26)) for Z in (X, Y))

@@ -47,7 +47,7 @@ def medians(table, method=None, rows=np.inf):
 
 
 @given(tables(), st.sampled_from(["a", "b", None]), st.sampled_from([2, 4, None]))
-def test_pareto_front_is_what_nothing_beats(table, method, rows):
+def test_pareto_front_is_not_dominated(table, method, rows):
     cells = medians(table, method, np.inf if rows is None else rows)
     kept = {
         point
@@ -62,7 +62,7 @@ def test_pareto_front_is_what_nothing_beats(table, method, rows):
 
 
 @given(tables(), st.sampled_from("ab"), st.integers(0, 7), st.integers(1, 7))
-def test_oracle_is_the_least_time_of_all_that_are_good_enough(table, method, risk, rows):
+def test_oracle_is_the_least_time_that_reaches_the_risk(table, method, risk, rows):
     enough = [seconds for seconds, own in medians(table, method, rows).values() if own <= risk]
     found = table.oracle(method, risk, rows)
     assert (found is None) == (not enough)
@@ -93,7 +93,7 @@ def test_curves_are_oracles_side_by_side(table, method, level):
     assert (own.seconds <= own.high).all()
 
 
-def test_ranges_hold_four_runs_in_five():
+def test_ranges_are_quantiles():
     runs = [Run("a", 9, 3, i, float(i), 100.0 - i) for i in range(101)]
     (cell,) = Tradeoff({}, runs).cells()
     assert cell == ("a", 9, 3, 101, 50.0, 50.0, (10.0, 90.0), (10.0, 90.0))
@@ -102,7 +102,7 @@ def test_ranges_hold_four_runs_in_five():
 # ---- the grid ------------------------------------------------------------------------------------------
 
 
-def test_every_cell_is_there_as_often_as_asked(blobs):
+def test_every_cell_has_all_repeats(blobs):
     found = tradeoff(blobs, **GRID, random_state=0)
     coresets = [(rows, points) for rows in GRID["n_rows"] for points in GRID["n_points"] if points < rows]
     assert [run[:4] for run in found.runs] == [
@@ -157,7 +157,7 @@ def without_seconds(table):
     return [run._replace(seconds=0.0) for run in table.runs]
 
 
-def test_a_seed_decides_everything_but_the_time(blobs):
+def test_everything_but_the_time_is_deterministic(blobs):
     first, again, other = (tradeoff(blobs, **GRID, random_state=seed) for seed in (1, 1, 2))
     assert without_seconds(first) == without_seconds(again) != without_seconds(other)
 
@@ -237,7 +237,7 @@ def test_files_of_something_else(content, tmp_path, blobs):
         ({"n_points": [5000]}, "exceeds the 600 rows"),
     ],
 )
-def test_what_is_asked_for_is_checked(change, message, blobs):
+def test_parameters_are_checked(change, message, blobs):
     with pytest.raises(ValueError, match=message):
         tradeoff(blobs, **{**GRID, **change})
 

@@ -35,7 +35,7 @@ class CoresetLearner(Learner):
         raise NotImplementedError(f"{type(self).__name__} must define _reducer")
 
     def _summary_points(self) -> tuple[int, int]:
-        """Points of the summary: the least that will do, and the number wanted."""
+        """Points of the summary: the least number acceptable, and the number wanted."""
         assert self.n_points is not None
         return self.n_points, self.n_points
 

@@ -14,7 +14,7 @@ from modicum.numeric.nearest import nearest
 
 
 class CostEstimate(NamedTuple):
-    """With the confidence asked for, the cost of all rows is within `error_bound` of `value`."""
+    """With the given confidence, the cost of all rows is within `error_bound` of `value`."""
 
     value: float
     error_bound: float

@@ -205,9 +205,9 @@ def _near_pairs(components: Components) -> np.ndarray:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def _gain_of_sticks(components: Components, gone: Any, come: Any) -> float:
-    """Change in the evidence of the weights when components with counts `come` replace those in `gone`."""
-    counts = np.append(np.delete(components.counts, gone), come)
+def _gain_of_sticks(components: Components, gone: Any, new_counts: Any) -> float:
+    """Change in the evidence of the weights when components with `new_counts` replace those in `gone`."""
+    counts = np.append(np.delete(components.counts, gone), new_counts)
     return Sticks(counts, components.concentration).log_evidence - components.sticks.log_evidence
 
 
