@@ -33,7 +33,7 @@ def diagonals(matrices: np.ndarray) -> np.ndarray:
 
 
 def inverse_factors(covariances: np.ndarray) -> np.ndarray:
-    """The inverses of the Cholesky factors; singular covariances are raised, in the given array, until they have one."""
+    """The inverses of the Cholesky factors; singular covariances are raised (in the given array) to have one."""
     if covariances.shape[1] == 1:
         return 1 / np.sqrt(covariances)
     return np.array([_inverse_factor(matrix) for matrix in covariances])
