@@ -26,12 +26,21 @@ LEARNERS = {
         modicum.MemoryBoundedMixture(budget=700, epoch=600),
         modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
     ],
-    "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
-    "StreamGaussianMixture": [
-        modicum.StreamGaussianMixture(2, size=40),
-        modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+    "MixtureCoreset": [
+        modicum.MixtureCoreset(20, 3),
+        modicum.MixtureCoreset(20, 3, calibrate=True, budget=300),
+        modicum.MixtureCoreset(20, 2, budget="32 KiB"),
     ],
-    "StreamKMeans": [modicum.StreamKMeans(3, size=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
+    "StreamGaussianMixture": [
+        modicum.StreamGaussianMixture(2, n_points=40),
+        modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+        modicum.StreamGaussianMixture(2, covariance_type="spherical", budget=400),
+    ],
+    "StreamKMeans": [
+        modicum.StreamKMeans(3, n_points=20),
+        modicum.StreamKMeans(2, budget="96 KiB", method="uniform"),
+        modicum.StreamKMeans(3, n_points=20, budget=300),
+    ],
     "KRLS": [
         modicum.KRLS(20),
         modicum.KRLS(None, budget="32 KiB", kernel="matern32", ald_threshold=0.3),
