@@ -95,10 +95,10 @@ def _outliers(learner: Any, context: Context) -> list[Section]:
 
 def _held(learner: Any) -> Section:
     memory = learner._memory
-    numbers = [len(memory.clump_counts), memory.n_singlets, memory.n_waiting]
+    numbers = [len(memory.clump_counts), memory.n_singlets, memory.n_buffered]
     rows = [counts.sum() for counts in np.split(learner.clumps_["counts"], np.cumsum(numbers)[:-1])]
     clumps, row = memory.clump_counts.nbytes + memory.clump_sums.nbytes, 8 + memory.rows.values[:1].nbytes
-    sizes = [clumps, memory.n_singlets * row, memory.n_waiting * row]
+    sizes = [clumps, memory.n_singlets * row, memory.n_buffered * row]
     table = Table(
         [
             Column("held as", ["clumps", "single rows", "rows not yet compressed"]),
