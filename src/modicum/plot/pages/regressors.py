@@ -13,10 +13,7 @@ from modicum.plot.pages.shared import Content, at_a_glance, costs, figure
 from modicum.plot.predictions import coverage, interval_coverage, predicted_and_true
 
 CURVES = {  # columns of a history, with the labels of their axes and their captions
-    "error": (
-        "mean squared error",
-        "Prequential mean squared error of the latest rows; at first, the variance of the targets.",
-    ),
+    "error": ("mean squared error", "Prequential error of the latest rows; at first, the variance of targets."),
     "value": ("objective", "Value of the objective that active rows are chosen by."),
     "prototypes": ("prototypes", "Prototypes in the dictionary."),
 }
