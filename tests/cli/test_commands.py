@@ -99,7 +99,7 @@ class TestSelect:
         assert [pick["prototype"] for pick in picks] == list(range(20))
         assert [pick["name"] for pick in picks] == [f"row {i}" for i in model.indices_]
         assert f"20 of 6,000 rows chosen in {done.stderr.split(' in ')[1].split(';')[0]}; logdet is" in done.stderr
-        assert "20 prototypes were chosen from 6,000 rows" in (tmp_path / "r.html").read_text()
+        assert "20 prototypes chosen from 6,000 rows" in (tmp_path / "r.html").read_text()
         shown = modicum_command("show", "s.mcm").stdout
         assert "RBF(2.5)" in shown
         assert "value so far" in shown
@@ -157,7 +157,7 @@ class TestClassifier:
             modicum_command("fit", "svc", "mail.csv", *given, *made)
         modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
         assert modicum.load(tmp_path / "c.mcm").n_seen_ == 1000
-        assert "Blue speaks for the class spam" in (tmp_path / "r.html").read_text()
+        assert "Blue: evidence for the class spam" in (tmp_path / "r.html").read_text()
 
     def test_a_rare_class_is_told_in_one_line(self, modicum_command, tmp_path):
         rows = [f"{i % 7},{'rare' if i == 77 else 'often'}" for i in range(300)]

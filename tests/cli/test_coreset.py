@@ -64,7 +64,7 @@ class TestCoreset:
 
     def test_report(self, modicum_command, table, tmp_path):
         modicum_command("coreset", "rows.parquet", *GIVEN, "-o", "core.csv", "--report", "r.html")
-        assert "weighted points stand for all rows" in (tmp_path / "r.html").read_text()
+        assert "weighted points represent 6,000 rows" in (tmp_path / "r.html").read_text()
 
 
 @pytest.mark.parametrize(

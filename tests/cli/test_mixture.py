@@ -41,7 +41,7 @@ class TestCommands:
         model.fit(clusters[800:1500]).save(tmp_path / "b.mcm")
         merge([tmp_path / "a.mcm", tmp_path / "b.mcm"], tmp_path / "c.mcm")
         assert modicum.load(tmp_path / "c.mcm").n_seen_ == 1500
-        assert "components were found in 800 rows" in (tmp_path / "r.html").read_text()
+        assert "components found in 800 rows" in (tmp_path / "r.html").read_text()
 
     def test_show(self, saved, tmp_path, capsys):
         show(tmp_path / "mixture.mcm", as_json=True)

@@ -1,6 +1,7 @@
 """Figures show the numbers of their learners."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,6 +48,16 @@ def test_utility_and_swaps_over_the_stream(dense):
 def test_any_column_of_a_history(dense):
     line = history_over_stream(dense, "evaluations").axes[0].lines[0]
     np.testing.assert_array_equal(line.get_ydata(), dense.history_["evaluations"])
+
+
+def test_values_over_orders_of_magnitude_have_a_logarithmic_axis():
+    def recorded(*values):
+        return SimpleNamespace(history_={"n_seen": np.arange(1, len(values) + 1), "error": np.array(values)})
+
+    steep = history_over_stream(recorded(np.nan, 9.0, 0.2, 0.01), "error", "squared error").axes[0]
+    assert (steep.get_yscale(), steep.get_ylabel()) == ("log", "squared error")
+    for values in ((3.0, 2.0), (1.0, 0.0), (np.nan, np.nan)):
+        assert history_over_stream(recorded(*values), "error").axes[0].get_yscale() == "linear"
 
 
 def test_sizes_are_sorted_bars(dense):
@@ -178,6 +189,11 @@ def test_value_and_swaps_over_the_stream(prototypes):
     history = prototypes.history_
     np.testing.assert_array_equal(value.get_xydata(), np.c_[history["n_seen"], history["value"]])
     np.testing.assert_array_equal(swaps.get_ydata(), history["swaps"])
+
+
+def test_a_value_to_be_minimized_is_drawn_with_its_sign(prototypes):
+    line = value_over_stream(prototypes, sign=-1.0).axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_ydata(), -prototypes.history_["value"])
 
 
 def test_an_estimate_ends_at_a_true_value(blocks):

@@ -23,6 +23,7 @@ from modicum import (
 )
 from modicum.contract.history import History
 from modicum.contract.learner import Learner
+from modicum.contract.picks import Picks
 from modicum.kernels import RBF
 from modicum.plot import write_report
 from modicum.plot.gallery import MOST_ROWS
@@ -416,6 +417,22 @@ def test_any_other_learner_has_a_page(report):
     assert "_Tally learned 40 rows" in page.text
     assert "step 3" in page.text
     assert [drawing["aria-label"] for drawing in page.all("svg")] == ["Curve: steps over the stream."]
+
+
+class _FirstRows(_Tally):
+    """A learner that chooses rows, without a page of its own."""
+
+    def _learn(self, X, y, weight, row_ids):
+        super()._learn(X, y, weight, row_ids)
+        self._rows, self._targets = X[: self.step], y[: self.step]
+
+    def picks(self):
+        return Picks("first row", self._rows, np.arange(self.step), targets=self._targets)
+
+
+def test_any_other_learner_shows_its_picks(report):
+    page = report(_FirstRows(step=3).fit(np.full((40, 2), 0.25), np.linspace(5, 6, 40)))
+    assert "First rows row target x0 x1 0 5.000 0.25" in page.text
 
 
 def test_a_family_adds_its_page_to_the_table(report, monkeypatch):

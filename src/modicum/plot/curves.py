@@ -56,7 +56,7 @@ def history_over_stream(learner: Any, column: str, name: str | None = None) -> "
     n_seen, y = learner.history_["n_seen"], learner.history_[column]
     figure, axes = _curve(n_seen, y, name or column)
     known = y[np.isfinite(y)]
-    if known.min(initial=np.inf) > 0 and known.max() > ORDERS * known.min():
+    if len(known) and known.min() > 0 and known.max() > ORDERS * known.min():
         axes.set_yscale("log")
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(lambda value, _: short(value))
