@@ -56,9 +56,9 @@ def _sentences(learner: Any) -> str:
 
 
 def _dissimilarity_name(learner: Any) -> str:
-    given = learner.dissimilarity
-    known = DISSIMILARITIES.get(given) if isinstance(given, str) else None
-    return known or f"dissimilarity ({describe(given)})"
+    name = describe(learner.dissimilarity)
+    unnamed = "dissimilarity" if name == "<lambda>" else f"dissimilarity ({name})"
+    return DISSIMILARITIES.get(name, unnamed)
 
 
 def gain_over_random(learner: Any) -> float:
