@@ -11,7 +11,7 @@ from modicum.exceptions import DataError
 from modicum.kernels import RBF, FunctionKernel, Linear, Polynomial
 from modicum.svm.ball import Ball
 from modicum.svm.enclosing import enclose, enclose_two
-from modicum.svm.kernel_ball import BLOCK, RIDGE, KernelBall
+from modicum.svm.kernel_ball import KERNEL_ROWS, RIDGE, KernelBall
 
 KERNEL = RBF(1.5)
 
@@ -124,7 +124,7 @@ def test_radius_is_within_three_halves():
 
 @pytest.mark.parametrize(("lookahead", "limit"), [(1, sys.maxsize), (6, sys.maxsize), (6, 10)])
 def test_any_chunks_and_blocks_give_the_same(lookahead, limit):
-    rows = data(2 * BLOCK + 30)
+    rows = data(2 * KERNEL_ROWS + 30)
     whole = learned(rows, lookahead=lookahead, limit=limit)
     for chunk in (1, 50):
         same(learned(rows, lookahead=lookahead, limit=limit, chunk=chunk), whole, rows[0])

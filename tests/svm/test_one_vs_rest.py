@@ -110,12 +110,12 @@ def test_closing_lets_the_machine_go_that_stands_by():
 def test_beginning_anew_is_learning_all_at_once(n_classes):
     rows = data(n_classes)
     machines = late(lambda: Ball(3, 2), *rows)
-    machines.begin(*rows)
+    machines.initialize(*rows)
     for machine, code in zip(machines.machines, [1] if n_classes == 2 else range(3), strict=True):
         twin = Ball(3, 2)
-        twin.begin(rows[0], np.where(rows[1] == code, 1.0, -1.0), rows[2])
+        twin.initialize(rows[0], np.where(rows[1] == code, 1.0, -1.0), rows[2])
         np.testing.assert_array_equal(machine.coef, twin.coef)
-    twin.begin(rows[0], np.full(120, -1.0), rows[2])
+    twin.initialize(rows[0], np.full(120, -1.0), rows[2])
     np.testing.assert_array_equal(machines.unseen.coef, twin.coef)
 
 

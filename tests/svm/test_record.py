@@ -49,9 +49,9 @@ def test_counts_and_curve(n_classes, count):
     np.testing.assert_array_equal(made.confusion, confusion)
     assert made.accuracy == pytest.approx(right.mean())
     curve = made.curve()
-    assert len(curve["rows"]) <= BINS
-    assert curve["rows"][-1] == count
-    parts = np.split(right, curve["rows"][:-1])
+    assert len(curve["n_seen"]) <= BINS
+    assert curve["n_seen"][-1] == count
+    parts = np.split(right, curve["n_seen"][:-1])
     np.testing.assert_allclose(curve["accuracy"], [part.mean() for part in parts])
 
 
@@ -146,8 +146,8 @@ def test_a_merged_curve_counts_every_row_once(ours, theirs, wrong):
     total = ours - np.trace(made.confusion) + falls.sum()
     made.merge(other, np.arange(3), np.random.default_rng(0))
     curve = made.curve()
-    counts = np.diff(curve["rows"], prepend=0)
-    assert curve["rows"][-1] == ours + theirs
+    counts = np.diff(curve["n_seen"], prepend=0)
+    assert curve["n_seen"][-1] == ours + theirs
     assert ((1 - curve["accuracy"]) * counts).sum() == pytest.approx(total)
     assert curve["accuracy"].min() >= 0.0
 

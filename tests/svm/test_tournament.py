@@ -108,7 +108,7 @@ def test_rows_are_prepared_for_each():
     field = tournament([1.0], steps=2)
     run(field, X, codes, weight)
     for entrant in field.entrants:
-        Z = inputs(bool(entrant.inputs)).follow(X, weight)
+        Z = inputs(bool(entrant.inputs)).update(X, weight)
         np.testing.assert_array_equal(entrant.machines.machines[0].coef, alone(1.0, Z, codes, weight)[3].coef)
     leader = field.leader
     np.testing.assert_array_equal(field.prepare(X), field.inputs[leader.inputs].apply(X))
