@@ -382,7 +382,7 @@ def test_core_vectors_come_back_when_there_is_room():
 
 def test_it_works_with_scikit_learn_s_tools():
     X, y = data()
-    grid = GridSearchCV(StreamSVC(random_state=0), {"C": [1.0, "auto", [1.0, 10.0]], "n_initial": [1, 32]}, cv=2)
+    grid = GridSearchCV(StreamSVC(random_state=0), {"C": [1.0, "auto", [1.0, 10.0]], "scale": [False, True]}, cv=2)
     assert grid.fit(X, y).best_score_ > 0.85
     assert cross_val_score(StreamSVC(class_weight={0: 1.0, 1: 2.0}), X, y, cv=3).min() > 0.8
     assert make_pipeline(StandardScaler(), StreamSVC()).fit(X, y).score(X, y) > 0.85

@@ -12,6 +12,7 @@ from sklearn.datasets import make_circles
 from sklearn.svm import LinearSVC
 
 from modicum import Learner, StreamSVC
+from modicum.contract.guarantee import Guarantee
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.kernels import RBF
 from modicum.svm.enclosing import enclose
@@ -228,7 +229,9 @@ def test_labels_of_any_kind_come_back(y):
     assert np.mean(model.predict(X) == labels) > 0.8
 
 
-@pytest.mark.parametrize("settings", [{}, {"ellipsoid": None, "n_initial": 32}, {"kernel": "rbf", "C": 1.0, "n_initial": 32}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"ellipsoid": None, "n_initial": 32}, {"kernel": "rbf", "C": 1.0, "n_initial": 32}]
+)
 def test_probabilities_sum_to_one_and_agree_with_the_class(settings):
     X, y, _ = data()
     for labels in (y, y == "a"):
@@ -263,7 +266,13 @@ def smallest_ball(model, X, y, C):
 
 @pytest.mark.parametrize("C", [0.5, 10.0])
 @pytest.mark.parametrize(
-    "settings", [{"lookahead": 1, "n_initial": 1}, {"lookahead": 7, "n_initial": 1}, {"n_initial": 64}, {"n_balls": 4, "n_initial": 1}]
+    "settings",
+    [
+        {"lookahead": 1, "n_initial": 1},
+        {"lookahead": 7, "n_initial": 1},
+        {"n_initial": 64},
+        {"n_balls": 4, "n_initial": 1},
+    ],
 )
 def test_what_is_guaranteed_is_true(settings, C):
     X, y = two_classes(150, noise=0.3)
@@ -276,6 +285,10 @@ def test_what_is_guaranteed_is_true(settings, C):
     assert proven.margin[0] <= best + 1e-9 <= proven.largest_margin[0] + 2e-9
     assert model.radius_ == pytest.approx(proven.radius)
     assert f"{proven.radius[0]:.4g}" in str(proven)
+    assert isinstance(proven, Guarantee)
+    assert proven.confidence == 1.0
+    assert proven.says_something == (proven.least_radius[0] > 0.0)
+    assert all(condition.endswith(".") for condition in (str(proven), *proven.conditions))
 
 
 def test_the_smallest_ball_of_all_rows_is_the_margin():
@@ -297,7 +310,9 @@ def test_the_smallest_ball_of_all_rows_is_the_margin():
 def test_the_margin_of_the_smallest_ball_is_the_largest():
     """All rows are enclosed at once: the center is the solution, and its length the margin."""
     X, y = two_classes(64)
-    proven = StreamSVC(2.0, ellipsoid=None, center=False, n_initial=64, fit_intercept=False).partial_fit(X, y).guarantee()
+    proven = (
+        StreamSVC(2.0, ellipsoid=None, center=False, n_initial=64, fit_intercept=False).partial_fit(X, y).guarantee()
+    )
     assert proven.margin[0] == pytest.approx(np.sqrt(1.5 - proven.radius[0] ** 2), rel=1e-9)
     assert proven.margin[0] > 0.1
 
@@ -332,7 +347,9 @@ def rare(count=6000):
     return rng.normal(size=(count, 4)) + 1.2 * y[:, None] * [1, 1, 0, 0], y
 
 
-@pytest.mark.parametrize("settings", [{}, {"ellipsoid": "diagonal"}, {"ellipsoid": None, "n_initial": 64}, {"n_balls": 5}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"ellipsoid": "diagonal"}, {"ellipsoid": None, "n_initial": 64}, {"n_balls": 5}]
+)
 def test_balanced_weights_find_a_rare_class(settings):
     X, y = rare()
     plain = StreamSVC(**settings, random_state=0).partial_fit(X, y)
@@ -433,8 +450,8 @@ def test_a_number_of_bytes_is_held():
 def test_rows_of_unit_length_in_the_kernel_s_space():
     """A kernel without k(x, x) = 1 is normalized; one with it is left alone."""
     X, y = two_classes(100)
-    assert StreamSVC(1.0, kernel="polynomial").fit(X, y)._classifier.kernel_balls[0].kernel.diagonal(X) == pytest.approx(1.0)
-    assert type(StreamSVC(1.0, kernel=RBF(2.0)).fit(X, y)._classifier.kernel_balls[0].kernel) is RBF
+    assert StreamSVC(1.0, kernel="polynomial").fit(X, y).kernel_.diagonal(X) == pytest.approx(1.0)
+    assert type(StreamSVC(1.0, kernel=RBF(2.0)).fit(X, y).kernel_) is RBF
 
 
 # ---- merging --------------------------------------------------------------------------------------
@@ -511,7 +528,8 @@ def test_different_preparations_keep_the_longer_side():
     X, y = two_classes(4000)
     sides = [StreamSVC(1.0, ellipsoid=None, n_initial=1).partial_fit(X[:n], y[:n]) for n in (1500, 2500)]
     for side, keep in zip(sides, (0, 1), strict=True):
-        side._classifier.tournament.entrants = [entrant for entrant in side._classifier.tournament.entrants if entrant.inputs == keep]
+        tournament = side._classifier.tournament
+        tournament.entrants = [entrant for entrant in tournament.entrants if entrant.inputs == keep]
     coef = sides[1].coef_
     with pytest.warns(UserWarning, match="different preparations"):
         sides[0].merge(sides[1])
@@ -524,8 +542,8 @@ def test_merging_refuses_what_does_not_fit():
     X, y, _ = data()
     model = StreamSVC().partial_fit(X, y)
     before = model.to_bytes()
-    with pytest.raises(StateError, match="lookahead differs"):
-        model.merge(StreamSVC(lookahead=3).partial_fit(X, y))
+    with pytest.raises(StateError, match="fit_intercept differs"):
+        model.merge(StreamSVC(fit_intercept=False).partial_fit(X, y))
     with pytest.raises(StateError, match="announced"):
         model.merge(StreamSVC().partial_fit(X, y, classes=[*np.unique(y), "zz"]))
     with pytest.raises((StateError, DataError), match="labels"):
@@ -544,6 +562,17 @@ def test_announced_classes_are_known_from_the_start():
     assert model.partial_fit(X, y).score(X, y) > 0.75
     with pytest.raises(DataError, match="'e' "):
         model.partial_fit(X[:1], ["e"])
+
+
+def test_classes_may_be_given_again_but_not_changed():
+    X, y, _ = data()
+    classes = ["a", "bb", "c", "dddd"]
+    model = StreamSVC().partial_fit(X[:9], y[:9], classes=classes).partial_fit(X[9:10], y[9:10], classes=classes)
+    with pytest.raises(ValueError, match="'zz' must be announced with the first chunk"):
+        model.partial_fit(X, y, classes=[*classes, "zz"])
+    with pytest.raises(ValueError, match="'zz' must be announced with the first chunk"):
+        StreamSVC().partial_fit(X, y).partial_fit(X[:1], y[:1], classes=[*classes, "zz"])
+    assert model.n_seen_ == 10
 
 
 def test_an_announcement_that_could_not_be_kept_is_forgotten():
@@ -569,6 +598,12 @@ def test_a_linear_machine_that_does_not_fit_its_budget():
         ({"ellipsoid": "round"}, None, "ellipsoid must be"),
         ({"class_weight": "even"}, None, "class_weight must be"),
         ({"center": False, "scale": True}, None, "scale=True needs center=True"),
+        ({"lookahead": 3}, None, "lookahead is for balls"),
+        ({"n_initial": 64}, None, "n_initial is for balls"),
+        ({"n_balls": 2, "lookahead": 3}, None, "lookahead needs n_balls=1"),
+        ({"n_balls": 2, "ellipsoid": "full"}, None, "excludes n_balls=2"),
+        ({"n_balls": 2, "kernel": "rbf"}, None, "n_balls needs kernel='linear'"),
+        ({"ellipsoid": "diagonal", "kernel": "rbf"}, None, "ellipsoid='diagonal' needs kernel='linear'"),
         ({"center": True}, "sparse", "sparse rows can't be centered"),
         ({"scale": True}, "sparse", "sparse rows can't be centered"),
     ],

@@ -88,7 +88,7 @@ def excess(ball, product, square, slack):
 
 @compiled
 def take_in(ball, beyond, slack):
-    """Grow the ball to touch a row that is `beyond` it; returns the step of the center, as a fraction of the distance."""
+    """Enlarge the ball up to a row `beyond` it; returns the step of the center, as a fraction of the distance."""
     if ball[RADIUS] < 0.0:
         ball[RADIUS] = 0.0
         ball[SLACK] = slack

@@ -1,4 +1,4 @@
-"""Loops of several streaming balls (rai2009, section 4.3): rows outside all of them become balls, and two balls are united.
+"""Loops of several streaming balls (rai2009, section 4.3): a row outside all becomes a ball, and two are united.
 
 Balls are rows of V (their centers w) and of `balls`; `squares` has the squared distances of their centers, slack
 included. Of each array the first `n` rows are in use, and there is room for one more ball than are kept.
@@ -80,7 +80,7 @@ def is_outside(products, sign, square, balls, squares, n):
 
 @compiled
 def join(V, balls, squares, n, square, radius, slack):
-    """One more ball, which V and `squares` have already; if there are too many now, two are united. Returns their number."""
+    """Add a ball that is already in V and `squares`; two are united if there are too many. Returns their number."""
     balls[n, SQUARE], balls[n, RADIUS], balls[n, SLACK] = square, radius, slack
     squares[n, n] = 0.0
     n += 1

@@ -21,12 +21,12 @@ class Ball(BallMachine):
     """A ball around all rows seen; its center, without the slack, is the weight vector.
 
     A row z of sign s and cost C is the point [s z ; e / sqrt(C)], where e is a coordinate that no other row has. A row
-    inside the ball changes nothing. Rows outside are buffered until there are `lookahead` of them; then the ball becomes
-    the smallest one that encloses itself and them. Answers come from the ball that encloses the buffered rows as well;
-    decisions of rows as they are learned come from the ball without them.
+    inside the ball changes nothing. Rows outside are buffered until there are `lookahead` of them; then the ball
+    becomes the smallest one that encloses itself and them. Answers come from the ball that encloses the buffered rows
+    as well; decisions of rows as they are learned come from the ball without them.
 
-    Guarantee: all points but the buffered ones are inside the ball, up to rounding. With a lookahead of 1, its radius is
-    at most 3/2 of that of the smallest ball around all points (zarrabizadeh2006), in any order of rows.
+    Guarantee: all points but the buffered ones are inside the ball, up to rounding. With a lookahead of 1, its radius
+    is at most 3/2 of that of the smallest ball around all points (zarrabizadeh2006), in any order of rows.
     Cost: O(d) or O(non-zeros) per row, O(d) per row outside and O(lookahead^2 (lookahead + d)) per `lookahead` of
     them; one vector, and the buffered rows.
 

@@ -15,7 +15,8 @@ class Balls(BallMachine):
     """Up to `n_balls` balls that together enclose all rows seen, as points like those of `Ball`.
 
     A row outside all balls becomes one of radius zero. If there are then too many, the two
-    whose union needs the smallest ball are united. The answer is the smallest ball around all of them; its center is a combination of theirs.
+    whose union needs the smallest ball are united. The answer is the smallest ball around all of them; its center is a
+    combination of theirs.
 
     The paper leaves open which two are united. The smallest union keeps all balls small, and the radius of the ball
     around them is at most that of the smallest ball around all points plus that of the largest of them. Its center
@@ -84,7 +85,7 @@ class Balls(BallMachine):
 
     @property
     def least_radius(self) -> float:
-        """Centers are means of points, and so inside the smallest ball around all: ours is larger by one radius at most."""
+        """Centers are means of points, so inside the smallest ball around all: ours is larger by one radius at most."""
         return max(self.radius - float(self._balls[: self._n, RADIUS].max(initial=0.0)), 0.0)
 
     @property

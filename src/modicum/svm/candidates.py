@@ -68,7 +68,10 @@ class Candidates:
         """A ValueError if a parameter would have no effect, or contradicts another."""
         for is_wrong, why in (
             (not self.is_linear and self.n_balls > 1, "n_balls needs kernel='linear'"),
-            (not self.is_linear and self.center is True, "center needs kernel='linear'; a kernel takes rows as they are"),
+            (
+                not self.is_linear and self.center is True,
+                "center needs kernel='linear'; a kernel takes rows as they are",
+            ),
             (not self.is_linear and self.scale is True, "scale needs kernel='linear'; a kernel takes rows as they are"),
             (self._names_shape and not self.is_linear, f"ellipsoid={self.ellipsoid!r} needs kernel='linear'"),
             (self._names_shape and self.n_balls > 1, f"ellipsoid={self.ellipsoid!r} excludes n_balls={self.n_balls}"),

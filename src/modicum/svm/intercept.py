@@ -15,8 +15,8 @@ class WithIntercept(BallMachine):
     """A ball with a slope and an intercept for its decision values.
 
     The two numbers are the weights of an ellipsoid whose rows are a ball's decision value, from before the row was
-    learned, and a constant. Decision values of different classes are then in the same unit, the margin. Where this makes
-    more mistakes than the ball does by itself, as it may when a class is rare, the ball's own decision is used.
+    learned, and a constant. Decision values of different classes are then in the same unit, the margin. Where this
+    makes more mistakes than the ball does by itself, as it may when a class is rare, the ball's own decision is used.
     """
 
     _invariants = {
@@ -37,7 +37,9 @@ class WithIntercept(BallMachine):
         bare = self.ball.learn(Z, sign, cost)
         lined = self.line.learn(_with_one(bare), sign, EAGERNESS * cost, weight)
         wrong = (1.0 if weight is None else weight) * (np.stack([bare, lined]) * sign <= 0.0)
-        totals = np.cumsum(np.column_stack([self.mistakes, wrong]), axis=1)  # row by row, so that chunks make no difference
+        totals = np.cumsum(
+            np.column_stack([self.mistakes, wrong]), axis=1
+        )  # row by row, so that chunks make no difference
         self.mistakes = totals[:, -1].copy()
         return np.where(totals[0, :-1] < totals[1, :-1], bare, lined)
 

@@ -32,7 +32,7 @@ class KernelBall(BallMachine):
     without these distances, or the ball would soon be too large to learn anything.
 
     Guarantee: all points but the buffered ones are inside the ball, up to rounding, whatever the limit. While no core
-    vector has been removed and with a lookahead of 1, its radius is at most 3/2 of that of the smallest ball around all points.
+    vector has been removed and with a lookahead of 1, its radius is at most 3/2 of the smallest.
     Cost: O(m d) per row for m core vectors; O(lookahead^3) per `lookahead` rows outside, and with a limit O(m^2) for
     each of them; O(m d) memory, with a limit O(m d + m^2). Scratch of 256 rows of m kernel values.
 

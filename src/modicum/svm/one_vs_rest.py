@@ -71,7 +71,7 @@ class OneVsRest(Part):
         return np.column_stack([machine.decide(Z) for machine in self.machines] or [np.zeros(Z.shape[0])])
 
     def merge(self, other: "OneVsRest", codes: np.ndarray) -> None:
-        """Absorb machines of another side, whose class i is our class codes[i]; all classes of both sides are known here."""
+        """Absorb machines of another side, whose class i is our class codes[i]; all of its classes are known here."""
         for column in range(len(self.machines)):
             code = 1 if self.n_classes == 2 else column
             theirs = other._machine_of(code, codes)

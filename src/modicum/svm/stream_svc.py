@@ -65,8 +65,8 @@ class StreamSVC(ClassifierMixin, Learner):
     Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
     the bit however the stream is split into chunks.
     Cost: O(d) or O(non-zeros) time per row, class and candidate, O(d^2) with a full ellipsoid; one vector per class
-    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls, 64 single
-    rows, and 1,000 decision values per class. With a kernel: O(m d) time per row and class, and m core vectors.
+    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls, 64
+    single rows, and 1,000 decision values per class. With a kernel: O(m d) time per row and class, and m core vectors.
 
     Parameters
     ----------
@@ -247,7 +247,8 @@ class StreamSVC(ClassifierMixin, Learner):
             self._expect(classes)
             self._is_strict = self._expected is not None
             return
-        known = self._expected if self._is_strict else self._classifier.labels.values
+        announced = self._expected if self._is_strict else None
+        known = self._classifier.labels.values if announced is None else announced
         strangers = np.setdiff1d(clean_labels(classes, "StreamSVC"), known)
         if len(strangers):
             raise ValueError(f"StreamSVC: class {str(strangers[0])!r} must be announced with the first chunk.")
@@ -421,7 +422,7 @@ class StreamSVC(ClassifierMixin, Learner):
         """Adopt the state of the other side, but for the classes that were announced here."""
         announced = {name: value for name, value in vars(self).items() if name in ("_expected", "_is_strict")}
         self._adopt(other)
-        vars(self).update(announced)
+        self.__dict__.update(announced)
 
     def _check_kernels(self, other: Self) -> None:
         """Widths that the sides have estimated may differ a little."""
@@ -429,8 +430,8 @@ class StreamSVC(ClassifierMixin, Learner):
             ours, theirs = self.kernel_, other.kernel_
             if np.abs(ours.log_params - theirs.log_params).max(initial=0.0) > MOST_APART:
                 raise StateError(
-                    f"StreamSVC.merge: the sides have estimated different kernels, {ours!r} and {theirs!r}. Give all of "
-                    "them the same one, with its width."
+                    f"StreamSVC.merge: the sides have estimated different kernels, {ours!r} and {theirs!r}. Give all "
+                    "of them the same one, with its width."
                 )
 
     def _keep_longer(self, other: Self) -> None:
