@@ -29,15 +29,15 @@ def data(count, n_classes, width=6, dtype=np.float64):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_no_more_is_held_than_planned(settings, n_classes, dtype):
-    X, y = data(1200, n_classes, dtype=dtype)
+    X, y = data(700, n_classes, dtype=dtype)
     model = StreamSVC(**settings, random_state=0)
     plan = model.plan(6, dtype=dtype, n_classes=n_classes)
     budget = as_budget(model.budget)
-    for start in range(0, 1200, 150):
-        model.partial_fit(X[start : start + 150], y[start : start + 150])
+    for start in range(0, 700, 140):
+        model.partial_fit(X[start : start + 140], y[start : start + 140])
         model.predict(X[:3])
         assert model.nbytes_ <= plan.nbytes
         assert model.n_retained_ <= plan.rows or budget.nbytes is not None
@@ -68,7 +68,7 @@ def test_a_budget_in_rows_of_linear_machines_is_enough_or_refused(settings):
     for start in range(0, 1200, 100):
         assert model.partial_fit(X[start : start + 100], y[start : start + 100]).n_retained_ <= rows
     small = StreamSVC(**settings, budget=5)
-    with pytest.raises(BudgetError, match="3 classes and 6 columns need a budget of at least .* rows; got 5 rows"):
+    with pytest.raises(BudgetError, match="3 classes and 6 columns need a budget of at least"):
         small.partial_fit(X, y)
 
 

@@ -91,8 +91,16 @@ def _raw_bytes(model):
     return to_bytes({"class": "StreamSVC", "params": model.get_params(deep=False), "state": model._fields()})
 
 
-@pytest.mark.parametrize("when", ["full", "asked", "chunk", "saved"])
-def test_a_failure_while_buffered_rows_are_learned_marks_the_learner_as_torn(when, monkeypatch):
+FLUSHES = {
+    "full": lambda model, X, y: learn_singly(model, X[:TRAY_ROWS], y[:TRAY_ROWS]),
+    "asked": lambda model, X, y: model.predict(X),
+    "chunk": lambda model, X, y: model.partial_fit(X, y),
+    "saved": lambda model, X, y: model.to_bytes(),
+}
+
+
+@pytest.mark.parametrize("flush", FLUSHES.values(), ids=FLUSHES)
+def test_a_failure_while_buffered_rows_are_learned_marks_the_learner_as_torn(flush, monkeypatch):
     X, y = data()
     model = learn_singly(StreamSVC(random_state=0), X[:90], y[:90])
 
@@ -101,14 +109,7 @@ def test_a_failure_while_buffered_rows_are_learned_marks_the_learner_as_torn(whe
 
     monkeypatch.setattr(type(model._classifier), "learn", fail)
     with pytest.raises(MemoryError):
-        if when == "full":
-            learn_singly(model, X[90 : 90 + TRAY_ROWS], y[90 : 90 + TRAY_ROWS])
-        elif when == "asked":
-            model.predict(X)
-        elif when == "chunk":
-            model.partial_fit(X[90:], y[90:])
-        else:
-            model.to_bytes()
+        flush(model, X, y)
     monkeypatch.undo()
     for again in (lambda: model.predict(X), lambda: model.partial_fit(X[:1], y[:1]), model.to_bytes):
         with pytest.raises(StateError, match="MemoryError"):
