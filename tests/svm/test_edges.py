@@ -1,4 +1,4 @@
-"""What a stream may bring that nobody thought of: the classifier answers sensibly, or says what is wrong."""
+"""Unusual input: the classifier gives a sensible answer, or says what is wrong."""
 
 import sys
 import threading
@@ -170,7 +170,7 @@ def test_extreme_weights(settings):
 
 @pytest.mark.parametrize("settings", [KINDS["full"], KINDS["diagonal"]])
 def test_rows_of_little_weight_matter_little(settings):
-    """Half of the rows have labels at random; with next to no weight they do next to no harm."""
+    """Half of the rows have random labels; with very small weights they do hardly any harm."""
     X, y = data(3000)
     rng = np.random.default_rng(1)
     noisy = rng.random(3000) < 0.5
@@ -366,7 +366,7 @@ def test_a_budget_too_small_for_its_machines():
 
 
 def test_core_vectors_come_back_when_there_is_room():
-    """The first rows are held for a while; what they leave is for core vectors."""
+    """Once the first rows are released, core vectors use their share of the budget."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 8))
     y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=2000) > 0).astype(int)
@@ -448,7 +448,7 @@ def test_what_is_held_is_what_is_said(settings):
 
 
 def test_zero_rows_take_part_in_the_margin():
-    """A row of zeros is shorter than others: the bound must not count on its length."""
+    """A row of zeros is shorter than others: the bound must not assume unit length."""
     X, _ = data(200)
     X[::4] = 0.0
     y = X[:, 0] > -0.1

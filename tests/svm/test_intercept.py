@@ -1,4 +1,4 @@
-"""The line over a ball's decisions against a least squares problem solved anew for each row."""
+"""The line over a ball's decisions against a least squares problem solved for each row."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def data(count=150, shift=0.0, seed=0):
 
 
 def by_hand(Z, sign, cost, weight):
-    """Decisions as rows come, the last line, and the mistakes of ball and line. The ball knows no weights."""
+    """Decisions row by row, the last line, and the mistakes of ball and line. The ball ignores weights."""
     bare = Ball(3, 2).learn(Z, sign, cost)
     cost = cost * weight
     rows, mistakes, out = [], np.zeros(2), []

@@ -56,7 +56,7 @@ class Explicit:
             self.let_one_go()
 
     def let_one_go(self):
-        """Take the one without which the center, and a little its coefficients, can stay nearest to where they are."""
+        """The one whose removal moves the center the least, with a small penalty on its coefficients."""
         columns, width = self.F[self.core].T, self.F.shape[1]
         A = np.vstack([columns, np.diag(np.sqrt(RIDGE) * np.linalg.norm(columns, axis=0))])
         tries = []
@@ -164,7 +164,7 @@ def test_merging_is_the_smallest_ball_around_both():
     assert state.to_bytes({"ball": other}) == before
 
 
-def test_merging_holds_the_limit_and_keeps_rows_that_wait():
+def test_merging_holds_the_limit_and_keeps_buffered_rows():
     first, second = data(60, seed=1), data(60, seed=2)
     mine, other = (learned(rows, lookahead=7, limit=12) for rows in (first, second))
     free, guest = (learned(rows, lookahead=7) for rows in (first, second))

@@ -1,4 +1,4 @@
-"""Classes that come late have the machines they would have had from the start."""
+"""Classes that appear late get the machines they would have had if announced."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ STARTS = {2: [0, 20], 3: [0, 20, 45], 4: [0, 20, 45, 70]}  # the row from which 
 
 
 def data(n_classes, count=120, seed=0):
-    """Rows and codes; a class does not come before its start."""
+    """Rows and codes; a class does not occur before its first row."""
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(count, 3))
     codes = (Z @ rng.normal(size=(3, n_classes))).argmax(axis=1)
@@ -33,7 +33,7 @@ def data(n_classes, count=120, seed=0):
 
 
 def late(make, Z, codes, cost):
-    """Classes are added as they come."""
+    """Classes are added as they occur."""
     machines = OneVsRest(make())
     for i in range(len(codes)):
         while codes[i] >= machines.n_classes:
@@ -120,7 +120,7 @@ def test_beginning_anew_is_learning_all_at_once(n_classes):
 
 
 def sides(make, ours, theirs):
-    """Two sides over classes 0, 1, 2, ...: their labels in the order of coming, which are their codes."""
+    """Two sides over classes 0, 1, 2, ...: their labels in the order of first occurrence, which are their codes."""
     rng = np.random.default_rng(3)
     made = []
     for labels in (ours, theirs):

@@ -11,7 +11,7 @@ from modicum.svm.core_limits import CORE_VECTORS
 SETTINGS = {
     "default": {},
     "diagonal": {"ellipsoid": "diagonal", "C": 1.0},
-    "ball": {"ellipsoid": None},
+    "ball": {"ellipsoid": None, "n_initial": 100},
     "ball, much lookahead": {"ellipsoid": None, "lookahead": 40, "n_initial": 16, "fit_intercept": False},
     "paper": {"ellipsoid": None, "lookahead": 1, "n_initial": 1},
     "balls": {"n_balls": 7, "C": 1.0},
@@ -60,7 +60,7 @@ def test_a_kernel_without_a_budget_keeps_a_bounded_number_of_core_vectors(monkey
     assert CORE_VECTORS == 1000
 
 
-@pytest.mark.parametrize("settings", [{}, {"C": 1.0, "ellipsoid": None}, {"C": 1.0, "n_balls": 3}])
+@pytest.mark.parametrize("settings", [{}, {"C": 1.0, "ellipsoid": None, "n_initial": 100}, {"C": 1.0, "n_balls": 3}])
 def test_a_budget_in_rows_of_linear_machines_is_enough_or_refused(settings):
     X, y = data(1200, 3)
     rows = StreamSVC(**settings).plan(6, n_classes=3).rows

@@ -1,4 +1,4 @@
-"""The classifier as a whole: the same bits for any chunks, as good as a batch machine, and true to its numbers."""
+"""The classifier as a whole: the same bits for any chunks, as good as a batch machine, and its numbers are right."""
 
 import copy
 import pickle
@@ -35,7 +35,7 @@ COUNT = 500
 
 
 def data(count=COUNT, seed=0, noise=0.3):
-    """Rows of four classes: the fourth comes late, and so do its longer names."""
+    """Rows of four classes: the fourth appears late, with a longer name."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(count, 5)) + 1.0
     scores = X @ rng.normal(size=(5, 4)) + noise * rng.normal(size=(count, 4))
@@ -71,7 +71,7 @@ def test_any_chunks_give_the_same_bits(settings, weighted, kind):
     weight = weight if weighted else None
     whole = StreamSVC(**settings, random_state=0).partial_fit(X, y, weight)
     parts, rng, start = StreamSVC(**settings, random_state=0), np.random.default_rng(1), 0
-    while start < COUNT:  # single rows, which may wait on the tray, between chunks
+    while start < COUNT:  # single rows, which may be buffered, between chunks
         stop = start + int(rng.choice([1, 1, 1, 3, 80]))
         parts.partial_fit(*partly(X, y, weight, slice(start, stop)))
         start = stop
@@ -85,7 +85,7 @@ COPIES = [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), lambda
 @pytest.mark.parametrize("stop", [3, 40, 300, 450])
 @pytest.mark.parametrize("again", COPIES)
 @pytest.mark.parametrize("name", ["auto", "ball"])
-def test_a_copy_with_rows_on_the_tray_goes_on_as_if_nothing_had_been(name, again, stop):
+def test_a_copy_with_buffered_rows_goes_on_as_the_original_does(name, again, stop):
     X, y, _ = data()
     whole = StreamSVC(**LINEAR[name], random_state=0).partial_fit(X, y)
     model = StreamSVC(**LINEAR[name], random_state=0)
@@ -98,7 +98,7 @@ def test_a_copy_with_rows_on_the_tray_goes_on_as_if_nothing_had_been(name, again
         assert learner.to_bytes() == whole.to_bytes()
 
 
-def test_single_rows_wait_on_a_tray_and_nobody_sees_it():
+def test_answers_include_buffered_rows():
     X, y, _ = data()
     model = StreamSVC(random_state=0).partial_fit(X[:400], y[:400])
     for i in range(400, 430):
@@ -292,7 +292,7 @@ def test_what_is_guaranteed_is_true(settings, C):
 
 
 def test_the_smallest_ball_of_all_rows_is_the_margin():
-    """With all rows at the start, the margin is what a general solver finds for the l2 machine."""
+    """Initialised with all rows, the margin is what a general solver finds for the l2 machine."""
     X, y = two_classes(64, noise=0.3, width=3)
     model = StreamSVC(2.0, ellipsoid=None, center=False, n_initial=64, fit_intercept=False).partial_fit(X, y)
     Z = np.where(y == model._classifier.labels.values[1], 1.0, -1.0)[:, None] * model.prepare(X)
@@ -448,7 +448,7 @@ def test_a_number_of_bytes_is_held():
 
 
 def test_rows_of_unit_length_in_the_kernel_s_space():
-    """A kernel without k(x, x) = 1 is normalized; one with it is left alone."""
+    """A kernel without k(x, x) = 1 is normalized; others are not changed."""
     X, y = two_classes(100)
     assert StreamSVC(1.0, kernel="polynomial").fit(X, y).kernel_.diagonal(X) == pytest.approx(1.0)
     assert type(StreamSVC(1.0, kernel=RBF(2.0)).fit(X, y).kernel_) is RBF
@@ -475,7 +475,7 @@ BALL = {"C": 1.0, "ellipsoid": None, "center": False, "n_initial": 64}
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(20, 30), (20, 500), (500, 20), (40, 40), (500, 500), (1, 1)])
-def test_balls_are_merged_whether_they_have_begun_or_not(ours, theirs):
+def test_balls_are_merged_whether_initialised_or_not(ours, theirs):
     X, y = two_classes(1500)
     left = StreamSVC(**BALL, random_state=0).partial_fit(X[:ours], y[:ours])
     right = StreamSVC(**BALL, random_state=0).partial_fit(X[ours : ours + theirs], y[ours : ours + theirs])

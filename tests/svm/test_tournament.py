@@ -1,4 +1,4 @@
-"""The tournament: who is ranked when, who leaves, and that nobody is disturbed by the others."""
+"""The tournament: when entrants are ranked and dropped, and that they do not affect each other."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def run(field, X, codes, weight):
 
 
 def alone(C, X, codes, weight):
-    """One candidate by itself: its decisions, its mistakes, what its rows are short of the margin."""
+    """One candidate by itself: its decisions, its mistakes, and its squared margin violations."""
     machine = Full(2)
     decisions = machine.learn(X, np.where(codes == 1, 1.0, -1.0), C * weight)
     short = np.maximum(1 - np.where(codes == 1, decisions, -decisions), 0.0)

@@ -42,7 +42,7 @@ def enclose(gram, radii, weights):
     and t is where that maximum is zero. For any weights at all, the t at which this expression is zero is a lower bound
     of it, and what a ball sticks out with is an upper one. So weights climb: to the maximum on the affine hull of the
     tight balls, or up to where a weight gets zero and its ball leaves them; the ball that sticks out most joins.
-    Where many are tight, as points with slack of their own are, the climb begins anew from a guess of all weights.
+    Where many are tight, as points with slack of their own are, the climb is restarted from a guess of all weights.
     """
     n = len(radii)
     if n == 2:
@@ -63,7 +63,7 @@ def enclose(gram, radii, weights):
         protrusion[i] = (length - gaps[i]) * (length + gaps[i])
     if not climb(A, gaps, protrusion, weights, max(FEW, n // ONE_IN)):
         trade(A, gaps, protrusion, weights)
-        if not climb(A, gaps, protrusion, weights, n):  # no hull to begin on
+        if not climb(A, gaps, protrusion, weights, n):  # no hull to start from
             put_all_on(first, weights)
             climb(A, gaps, protrusion, weights, n)
     return radius_around(A, radii, reach, weights)

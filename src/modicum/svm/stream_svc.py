@@ -254,7 +254,7 @@ class StreamSVC(ClassifierMixin, Learner):
             raise ValueError(f"StreamSVC: class {str(strangers[0])!r} must be announced with the first chunk.")
 
     def _expect(self, y: Any, sample_weight: Any = None) -> None:
-        """Labels given to `fit` tell the classes to come."""
+        """Expect the classes of the labels given to `fit`."""
         if y is None or isinstance(y, str) or sample_weight is not None:
             return
         with suppress(DataError):  # it is raised again when the rows are checked
@@ -336,7 +336,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self._learn_or_undo(rows, self._classifier.labels.values[codes], None, codes)
 
     def _learned(self) -> Classifier:
-        """The classifier with all rows learned. Public answers come from it: nothing else learns buffered rows."""
+        """The classifier with all rows learned. All public answers use it, so that none depends on the tray."""
         self._check_fitted()
         self._learn_tray()
         return self._classifier
