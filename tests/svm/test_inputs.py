@@ -100,7 +100,7 @@ def test_the_constant_is_no_part_of_the_length():
 
 
 @pytest.mark.parametrize(("center", "scale", "normalize"), STEPS)
-def test_beginning_fixes_what_is_known(center, scale, normalize):
+def test_initialising_fixes_the_moments(center, scale, normalize):
     X, weight = data()
     step = inputs(center, scale, normalize)
     step.update(X[200:], weight[200:])  # is forgotten

@@ -121,7 +121,7 @@ def test_what_is_asked_of_the_ball_is_answered_by_it(make):
     assert [getattr(machine, name) for name in names] == [getattr(ball, name) for name in names]
 
 
-def test_beginning_anew_keeps_the_line():
+def test_initialising_keeps_the_line():
     rows = data(shift=0.5)
     machine, ball = WithIntercept(Ball(3, 2)), Ball(3, 2)
     machine.learn(*rows)

@@ -107,7 +107,7 @@ def test_closing_lets_the_machine_go_that_stands_by():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_beginning_anew_is_learning_all_at_once(n_classes):
+def test_initialising_is_learning_all_at_once(n_classes):
     rows = data(n_classes)
     machines = late(lambda: Ball(3, 2), *rows)
     machines.initialize(*rows)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.rows import take
+from modicum.numeric.parallel import run_tiles
+from modicum.rows import n_rows, take
 from modicum.rules.invariants import Is, Whole
 from modicum.rules.params import NULL
 from modicum.state.packing import held_bytes
@@ -16,10 +17,12 @@ from modicum.svm.first_rows import FirstRows
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
 from modicum.svm.labels import Labels
-from modicum.svm.machine import Machine
-from modicum.svm.record import Record
+from modicum.svm.machine import BallMachine, Machine
+from modicum.svm.record import Record, likeliest_sharpness
 from modicum.svm.tournament import Tournament
 from modicum.svm.weights import Weights, class_weights
+
+DECIDE_ROWS = 2048  # rows that a thread classifies at once
 
 
 @dataclass(frozen=True)
@@ -110,10 +113,67 @@ class Classifier(Part):
             if code < 0:
                 self.add_class(label, terms)
 
+    # ---- answers -----------------------------------------------------------------------------------
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Decision values of rows, by class in sorted order; a single one for two classes."""
+        machines = self.tournament.leader.machines
+        decisions = np.zeros((n_rows(X), max(1, len(machines.machines))))
+
+        def fill(tile: slice) -> None:
+            decisions[tile] = machines.decide(self.tournament.prepare(take(X, tile)))
+
+        if len(self.labels) > 1:
+            run_tiles(fill, len(decisions), DECIDE_ROWS)
+        return self._in_order(decisions)
+
+    def _in_order(self, decisions: np.ndarray) -> np.ndarray:
+        """A column per machine as one per class, in sorted order; a single one for two classes."""
+        if len(self.labels) > 2:
+            return decisions[:, self.labels.order]
+        return -decisions[:, 0] if self._is_mirrored else decisions[:, 0]
+
     @property
-    def is_mirrored(self) -> bool:
+    def coefficients(self) -> np.ndarray:
+        """Weights of columns, then of the constant if there is one; a row per class, or a single one for two."""
+        coefficients = np.stack([machine.coef for machine in self.answering])
+        return -coefficients if self._is_mirrored else coefficients
+
+    @property
+    def _is_mirrored(self) -> bool:
         """Whether there is one machine, with the first of the sorted classes on its positive side, not the second."""
         return len(self.labels) == 2 and bool(self.labels.order[1] == 0)
+
+    @property
+    def confusion(self) -> np.ndarray:
+        """Rows by true and by chosen class, in sorted order."""
+        return self.record.confusion[np.ix_(self.labels.order, self.labels.order)]
+
+    def sharpness(self) -> float:
+        """The factor of decision values that makes probabilities of them."""
+        decisions, codes = self.record.sample
+        return likeliest_sharpness(self._in_order(decisions), self.labels.order.argsort()[codes])
+
+    @property
+    def problems(self) -> list[str]:
+        """What each answering machine tells apart."""
+        labels = [str(label) for label in self.labels.sorted]
+        if len(labels) > 2:
+            return [f"{label} against the rest" for label in labels]
+        return [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else [f"only {labels[0]}"]
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """C and preparation of the candidates left with their mistakes, the best one first."""
+        return [
+            {"C": entrant.C, **self.tournament.inputs[entrant.inputs].settings, "mistakes": entrant.mistakes}
+            for entrant in self.tournament.entrants
+        ]
+
+    @property
+    def balls(self) -> list[BallMachine]:
+        """The answering machines that are balls."""
+        return [machine for machine in self.answering if isinstance(machine, BallMachine)]
 
     # ---- what is held ----------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from modicum.rules.budget import Budget, Plan
+from modicum.exceptions import BudgetError
+from modicum.rules.budget import Budget, Plan, format_bytes
 from modicum.state.packing import held_bytes
 from modicum.svm.candidates import Candidates
 from modicum.svm.core_limits import CORE_VECTORS, CoreLimits
@@ -37,6 +38,18 @@ class Shape:
     @property
     def row_bytes(self) -> int:
         return self.n_features * self.itemsize
+
+
+def check_fits(budget: Budget, shape: Shape, candidates: Candidates, held: int) -> None:
+    """A `BudgetError` if linear machines need more than the budget, now or later; `held` is bytes held now."""
+    needed = plan_linear(shape, candidates, has_tray=False)
+    nbytes = max(needed.nbytes, held)
+    if needed.rows > (budget.rows or needed.rows) or nbytes > (budget.nbytes or nbytes):
+        least = format_bytes(nbytes) if budget.rows is None else f"{needed.rows:,} rows"
+        raise BudgetError(
+            f"StreamSVC: {shape.n_classes} classes and {shape.n_features} columns need a budget of at least {least}; "
+            f'got {budget}. A given C, ellipsoid="diagonal" or a smaller n_initial of balls need less.'
+        )
 
 
 def fixed_parts(shape: Shape, candidates: Candidates) -> dict[str, int]:

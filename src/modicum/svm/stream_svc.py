@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from modicum.contract.learner import Learner, Traits
-from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.exceptions import DataError, StateError
 from modicum.kernels import KERNEL, Kernel, may_fail, takes_objects
-from modicum.numeric.parallel import run_tiles
-from modicum.rows import average_bytes, n_rows, take
-from modicum.rules.budget import Plan, as_budget, format_bytes
+from modicum.rows import average_bytes
+from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import ABSENT, Array, Is
 from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
 from modicum.state.packing import held_bytes, missing_functions
@@ -23,14 +22,12 @@ from modicum.svm.core_limits import CoreLimits
 from modicum.svm.first_rows import FirstRows
 from modicum.svm.guarantee import BallGuarantee
 from modicum.svm.labels import clean_labels
-from modicum.svm.machine import BallMachine
-from modicum.svm.planning import Shape, plan_kernel, plan_linear
-from modicum.svm.record import likeliest_sharpness, log_probabilities
+from modicum.svm.planning import Shape, check_fits, plan_kernel, plan_linear
+from modicum.svm.record import log_probabilities
 from modicum.svm.tray import Tray
 
 TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
-PREDICT_TILE = 2048
 MOST_APART = 0.2  # difference of the logarithms of kernel widths up to which sides are merged
 RARE = 0.1  # a class with a smaller share of the rows than this share of an even one causes a warning
 
@@ -270,7 +267,7 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _initialize(self, X: Any) -> None:
         """A classifier for rows like these, without any learned."""
-        candidates = self._candidates()
+        candidates = Candidates.of(self)
         tournament = candidates.tournament(X, self._kind, eliminate=self._eliminate)
         limits = self._limits()
         n_first = self.n_initial if limits is None else limits.most_first_rows(self.n_initial, average_bytes(X))
@@ -280,9 +277,6 @@ class StreamSVC(ClassifierMixin, Learner):
         self._tray = Tray(self.n_features_in_, self._dtype) if self._has_tray() else None
         if self._expected is not None:
             self._classifier.expect(self._expected, self._terms())
-
-    def _candidates(self) -> Candidates:
-        return Candidates.of(self)
 
     def _terms(self) -> Terms:
         return Terms(self.class_weight, self._rng, self._limits())
@@ -370,7 +364,7 @@ class StreamSVC(ClassifierMixin, Learner):
         Labels count as 32 characters each.
         """
         self._check_params()
-        candidates = self._candidates()
+        candidates = Candidates.of(self)
         n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
         n_entrants = n_inputs * len(candidates.costs)
         shape = Shape(n_features, np.dtype(dtype).itemsize, n_classes, n_inputs, n_entrants)
@@ -383,7 +377,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self._classifier.hold_limits(terms)
         if self.budget is None or not is_linear(self.kernel):
             return
-        budget, tournament = as_budget(self.budget), self._classifier.tournament
+        tournament = self._classifier.tournament
         shape = Shape(
             self.n_features_in_,
             np.dtype(self._dtype).itemsize,
@@ -392,14 +386,7 @@ class StreamSVC(ClassifierMixin, Learner):
             len(tournament.entrants),
             expects_more=tournament.leader.machines.unseen is not None,
         )
-        needed = plan_linear(shape, self._candidates(), has_tray=False)
-        nbytes = max(needed.nbytes, held_bytes(self._fields()))
-        if needed.rows > (budget.rows or needed.rows) or nbytes > (budget.nbytes or nbytes):
-            least = format_bytes(nbytes) if budget.rows is None else f"{needed.rows:,} rows"
-            raise BudgetError(
-                f"StreamSVC: {shape.n_classes} classes and {shape.n_features} columns need a budget of at least "
-                f'{least}; got {budget}. A given C, ellipsoid="diagonal" or a smaller n_initial of balls need less.'
-            )
+        check_fits(as_budget(self.budget), shape, Candidates.of(self), held_bytes(self._fields()))
 
     # ---- merging ---------------------------------------------------------------------------------
 
@@ -465,28 +452,19 @@ class StreamSVC(ClassifierMixin, Learner):
         return coefficients[:, -1] if self.fit_intercept else np.zeros(len(coefficients))
 
     def _coefficients(self) -> np.ndarray:
-        """Weights of columns, then of the constant if there is one; a row per class, or a single one for two."""
         classifier = self._learned()
         if not is_linear(self.kernel):
             raise AttributeError("with a kernel there are no weights of columns.")
-        coefficients = np.stack([machine.coef for machine in classifier.answering])
-        return -coefficients if classifier.is_mirrored else coefficients
+        return classifier.coefficients
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """Settings still in the tournament, the best one first."""
-        tournament = self._learned().tournament
-        return [
-            {"C": entrant.C, **tournament.inputs[entrant.inputs].settings, "mistakes": entrant.mistakes}
-            for entrant in tournament.entrants
-        ]
-
-    def _balls(self) -> list[BallMachine]:
-        return [machine for machine in self._learned().answering if isinstance(machine, BallMachine)]
+        return self._learned().settings
 
     @property
     def radius_(self) -> np.ndarray:
-        return np.array([ball.radius for ball in self._balls()])
+        return np.array([ball.radius for ball in self._learned().balls])
 
     @property
     def n_core_(self) -> int:
@@ -509,26 +487,16 @@ class StreamSVC(ClassifierMixin, Learner):
 
     @property
     def confusion_(self) -> np.ndarray:
-        classifier = self._learned()
-        order = classifier.labels.order
-        return classifier.record.confusion[np.ix_(order, order)]
+        return self._learned().confusion
 
     def guarantee(self) -> BallGuarantee:
         """Bounds on the radius of the smallest ball around all rows, and on the margin; with `ellipsoid=None`."""
-        balls = self._balls()
-        if not balls:
+        classifier = self._learned()
+        if not classifier.balls:
             raise ValueError("StreamSVC: guarantees are about balls. Learn with ellipsoid=None.")
-        tournament = self._classifier.tournament
-        leader = tournament.leader
-        is_even = self.normalize is not False and not tournament.inputs[leader.inputs].n_zeros
-        return BallGuarantee.of(self._problems(), balls, 1.0 + 1.0 / leader.C if is_even else np.nan)
-
-    def _problems(self) -> list[str]:
-        """What each machine tells apart."""
-        labels = [str(label) for label in self.classes_]
-        if len(labels) > 2:
-            return [f"{label} against the rest" for label in labels]
-        return [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else [f"only {labels[0]}"]
+        leader, inputs = classifier.tournament.leader, classifier.tournament.inputs
+        is_even = self.normalize is not False and not inputs[leader.inputs].n_zeros
+        return BallGuarantee.of(classifier.problems, classifier.balls, 1.0 + 1.0 / leader.C if is_even else np.nan)
 
     def prepare(self, X: Any) -> Any:
         """Rows as the machines see them: `decision_function(X)` is `prepare(X) @ coef_.T + intercept_`."""
@@ -539,22 +507,7 @@ class StreamSVC(ClassifierMixin, Learner):
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distances from the border of a class, in margins: shape (n,) for two classes, else (n, classes)."""
         X = self._check_input(X)
-        classifier = self._learned()
-        machines, prepare = classifier.tournament.leader.machines, classifier.tournament.prepare
-        decisions = np.zeros((n_rows(X), max(1, len(machines.machines))))
-
-        def fill(tile: slice) -> None:
-            decisions[tile] = machines.decide(prepare(take(X, tile)))
-
-        if len(classifier.labels) > 1:
-            run_tiles(fill, len(decisions), PREDICT_TILE)
-        return self._in_order(decisions)
-
-    def _in_order(self, decisions: np.ndarray) -> np.ndarray:
-        """A column per machine as one per class, in the order of `classes_`; a single one for two classes."""
-        if len(self._classifier.labels) > 2:
-            return decisions[:, self._classifier.labels.order]
-        return -decisions[:, 0] if self._classifier.is_mirrored else decisions[:, 0]
+        return self._learned().decide(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
@@ -567,11 +520,7 @@ class StreamSVC(ClassifierMixin, Learner):
         decisions = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.ones((len(decisions), 1))
-        return np.exp(log_probabilities(self._derive("sharpness", self._sharpness) * decisions))
-
-    def _sharpness(self) -> float:
-        decisions, codes = self._classifier.record.sample
-        return likeliest_sharpness(self._in_order(decisions), self._classifier.labels.order.argsort()[codes])
+        return np.exp(log_probabilities(self._derive("sharpness", self._classifier.sharpness) * decisions))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The class of each row and its probability."""
@@ -582,7 +531,7 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _check_params(self) -> None:
         super()._check_params()
-        self._candidates().check()
+        Candidates.of(self).check()
 
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         self._require_target(y)
@@ -609,7 +558,7 @@ class StreamSVC(ClassifierMixin, Learner):
             self._tray.allocate()
         for ball in self._classifier.kernel_balls:
             if missing_functions(ball.kernel):  # a file can't hold a function
-                ball.given = ball.kernel = self._candidates().given_kernel(self._kind)
+                ball.given = ball.kernel = Candidates.of(self).given_kernel(self._kind)
 
     def _uses_blas(self) -> bool:
         return not is_linear(self.kernel)
