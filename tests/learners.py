@@ -66,11 +66,11 @@ LEARNERS = {
     "StreamSVC": [
         modicum.StreamSVC(),
         modicum.StreamSVC(1.0, ellipsoid="diagonal", center=False, budget="64 KiB"),
-        modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, start=64),
-        modicum.StreamSVC(ellipsoid=None, lookahead=1, start=1, class_weight="balanced"),
+        modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, n_initial=64),
+        modicum.StreamSVC(ellipsoid=None, lookahead=1, n_initial=1, class_weight="balanced"),
         modicum.StreamSVC(10.0, n_balls=4, fit_intercept=False),
         modicum.StreamSVC(1.0, kernel="rbf", budget=60),
-        modicum.StreamSVC(kernel="rbf", budget="96 KiB", start=64),
+        modicum.StreamSVC(kernel="rbf", budget="96 KiB", n_initial=64),
     ],
     "StreamGreedy": [modicum.StreamGreedy(8, objective="variance", validation=50), modicum.StreamGreedy(8)],
 }
