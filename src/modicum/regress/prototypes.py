@@ -110,7 +110,7 @@ class PrototypeRegressor(Regressor):
         if not hasattr(self, "_selector"):
             seed, other_seed = (int(number) for number in self._rng.integers(2**31, size=2))
             self._selector = clone(self._given_selector())
-            if self._selector.random_state is None:
+            if self._selector.get_params().get("random_state", 0) is None:
                 self._selector.set_params(random_state=seed)
             self._sample = Reservoir(self.sample, random_state=other_seed) if self.targets == "sample" else None
         self._selector.partial_fit(X, y, row_ids=row_ids)
@@ -160,9 +160,10 @@ class PrototypeRegressor(Regressor):
             mean = float(y.mean()) if self.fit_intercept else 0.0
             left, right = K + self.ridge * np.eye(len(K)), y - mean
         else:
-            y, weight = np.asarray(self._sample.targets_), self._sample.weights_ * self._sample.n_retained_
+            y, masses = np.asarray(self._sample.targets_), self._sample.point_weights_
+            weight = masses * (len(y) / masses.sum())
             mean = float(np.average(y, weights=weight)) if self.fit_intercept else 0.0
-            features = kernel(S, self._sample.rows_)  # (b, |R|)
+            features = kernel(S, self._sample.points_)  # (b, |R|)
             left, right = features * weight @ features.T + self.ridge * K, features @ (weight * (y - mean))
         left[np.diag_indices_from(left)] += JITTER * (np.trace(left) / max(1, len(left)) or 1.0)
         return cho_solve(cho_factor(left), right), mean
@@ -182,8 +183,10 @@ class PrototypeRegressor(Regressor):
 
     def _restored(self) -> None:
         if self._is_fitted():  # functions that a file can't hold are among the parameters
-            seed = self._selector.random_state
-            self._selector.set_params(**self._given_selector().get_params(deep=False)).set_params(random_state=seed)
+            params = self._given_selector().get_params(deep=False)
+            if "random_state" in params:
+                params["random_state"] = self._selector.random_state
+            self._selector.set_params(**params)
             self._selector._restored()
 
     def _n_retained(self) -> int:

@@ -182,7 +182,7 @@ def _cells(methods: Sequence[str], rows: Sequence[int], sizes: Sequence[int]) ->
 
 
 def _sample(source: Any, most: int, seed: int) -> np.ndarray:
-    rows = Reservoir(most, random_state=seed).fit(stream(source)).rows_
+    rows = Reservoir(most, random_state=seed).fit(stream(source)).points_
     if not isinstance(rows, np.ndarray):
         raise DataError(f"tradeoff: rows must be numbers in columns; got {type(rows).__name__}.")
     return rows
