@@ -100,8 +100,8 @@ def test_heavier_rows_are_kept_in_proportion():
 def test_nothing_is_lost_before_it_is_full():
     reservoir = Reservoir(50, random_state=0).partial_fit(np.zeros((3, 2))).partial_fit(np.zeros((4, 2)))
     assert reservoir.is_exact_
-    np.testing.assert_array_equal(np.sort(reservoir.indices_), np.arange(7))
-    np.testing.assert_allclose(reservoir.weights_, 1 / 7)
+    np.testing.assert_array_equal(np.sort(reservoir.point_ids_), np.arange(7))
+    np.testing.assert_allclose(reservoir.point_weights_, 1.0)
     assert not reservoir.partial_fit(np.zeros((90, 2))).is_exact_
 
 
@@ -116,11 +116,11 @@ def test_rows_targets_and_ids_stay_together(chunks, size, seed):
         start += count
     if start:
         assert reservoir.n_retained_ == min(size, start)
-        ids = reservoir.indices_ - 1000
-        np.testing.assert_array_equal(reservoir.rows_, np.column_stack([ids, -ids]))
+        ids = reservoir.point_ids_ - 1000
+        np.testing.assert_array_equal(reservoir.points_, np.column_stack([ids, -ids]))
         np.testing.assert_array_equal(reservoir.targets_, ids * 10)
         assert len(set(ids)) == len(ids)
-        assert reservoir.weights_.sum() == pytest.approx(1)
+        assert reservoir.point_weights_.sum() == pytest.approx(start)
 
 
 def test_shrinking_keeps_a_uniform_sample():
@@ -165,4 +165,4 @@ def test_targets_come_with_all_chunks_or_none():
 
 def test_objects_can_be_sampled():
     reservoir = Reservoir(4, random_state=0).partial_fit([f"word {i}" for i in range(30)])
-    assert [f"word {i}" for i in reservoir.indices_] == reservoir.rows_
+    assert [f"word {i}" for i in reservoir.point_ids_] == reservoir.points_

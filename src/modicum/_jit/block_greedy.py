@@ -41,23 +41,23 @@ def explain(k, block, members, sizes, inverses, u):
 
 
 @compiled
-def take_out(block, place, members, sizes, matrices, inverses, within):
-    """The prototype at `place` leaves its block, and the last one there takes its place. Returns what log det gains."""
+def take_out(block, index, members, sizes, matrices, inverses, within):
+    """The prototype at `index` leaves its block, and the last one there moves to it. Returns what log det gains."""
     last = sizes[block] - 1
     M, P = matrices[block], inverses[block]
     shared = 0.0
     for a in range(last + 1):
-        shared += M[place, a]
-    within[block] -= 2.0 * shared - M[place, place]
-    column, pivot = P[place, : last + 1].copy(), P[place, place]
+        shared += M[index, a]
+    within[block] -= 2.0 * shared - M[index, index]
+    column, pivot = P[index, : last + 1].copy(), P[index, index]
     for a in range(last + 1):
         for c in range(last + 1):
             P[a, c] -= column[a] * column[c] / pivot
     for matrix in (M, P):
         for a in range(last):
-            matrix[place, a] = matrix[a, place] = matrix[last, a]
-        matrix[place, place] = matrix[last, last]
-    members[block, place] = members[block, last]
+            matrix[index, a] = matrix[a, index] = matrix[last, a]
+        matrix[index, index] = matrix[last, last]
+    members[block, index] = members[block, last]
     sizes[block] = last
     return np.log(pivot)
 
@@ -85,13 +85,13 @@ def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, 
 
 @compiled
 def best_leaver(left, back, block, members, sizes, inverses, spare):
-    """(factor, block to leave, place) of the best exchange of a candidate with variance `left` that joins `block`.
+    """(factor, block to leave, index) of the best exchange of a candidate with variance `left` that joins `block`.
 
     `back[slot]` is what the variance regains once the prototype in a slot is gone. Its leaving multiplies the
     determinant by 1 / (the variance that the others leave of it), so the larger of what its block and its neighbors
     tell is nearer to the truth.
     """
-    factor, leaves, place = 0.0, block, 0
+    factor, leaves, index = 0.0, block, 0
     for other in range(sizes.shape[0]):
         if other != block and sizes[block] == members.shape[1]:
             continue  # no room to join
@@ -99,8 +99,8 @@ def best_leaver(left, back, block, members, sizes, inverses, spare):
             slot = members[other, a]
             f = max(inverses[other, a, a], spare[slot]) * (left + back[slot])
             if f > factor:
-                factor, leaves, place = f, other, a
-    return factor, leaves, place
+                factor, leaves, index = f, other, a
+    return factor, leaves, index
 
 
 @compiled
@@ -161,7 +161,7 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
     An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
     is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone sees too
     much variance in a candidate; where the candidate's neighbors see less, half the gain must remain by their account.
-    Returns (candidate, factor, block to join, block to leave, place); candidate -1 if there is none.
+    Returns (candidate, factor, block to join, block to leave, index); candidate -1 if there is none.
     """
     members, sizes, inverses, within = blocks
     near, similar, among, counts, spare = neighbors
@@ -170,7 +170,7 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
         block = nearest_block(K[i], members, sizes, within)
         back[:] = 0.0
         left = max(left_by_block(K[i], own[i], lam, block, members, sizes, inverses, back), floor)
-        factor, leaves, place = best_leaver(left, back, block, members, sizes, inverses, spare)
+        factor, leaves, index = best_leaver(left, back, block, members, sizes, inverses, spare)
         if factor > least and near.shape[1] > 0:
             back[:] = 0.0
             less = left_by_neighbors(K[i], own[i], lam, floor, chosen_own, near, similar, among, counts, back)
@@ -178,7 +178,7 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
                 doubt, _, _ = best_leaver(max(less, floor), back, block, members, sizes, inverses, spare)
                 factor = min(factor, doubt * doubt)
         if factor > least:
-            return i, factor, block, leaves, place
+            return i, factor, block, leaves, index
     return -1, 0.0, 0, 0, 0
 
 
@@ -218,25 +218,25 @@ def least_similar(j, counts, similar):
 
 
 @compiled
-def set_neighbor(j, place, slot, k, near, similar, among, counts):
-    """The row in `slot`, k being its kernel values with all slots, becomes the neighbor of j at a place."""
-    counts[j] = max(counts[j], place + 1)
-    near[j, place] = slot
-    similar[j, place] = k[j]
+def set_neighbor(j, index, slot, k, near, similar, among, counts):
+    """The row in `slot`, k being its kernel values with all slots, becomes the neighbor of j at `index`."""
+    counts[j] = max(counts[j], index + 1)
+    near[j, index] = slot
+    similar[j, index] = k[j]
     for a in range(counts[j]):
-        among[j, place, a] = among[j, a, place] = k[near[j, a]]
-    among[j, place, place] = k[slot]
+        among[j, index, a] = among[j, a, index] = k[near[j, a]]
+    among[j, index, index] = k[slot]
 
 
 @compiled
-def drop_neighbor(j, place, near, similar, among, counts):
-    """Slot j loses a neighbor; the last one takes its place."""
+def drop_neighbor(j, index, near, similar, among, counts):
+    """Slot j loses a neighbor; the last one moves to its index."""
     last = counts[j] - 1
-    near[j, place] = near[j, last]
-    similar[j, place] = similar[j, last]
+    near[j, index] = near[j, last]
+    similar[j, index] = similar[j, last]
     for a in range(last):
-        among[j, place, a] = among[j, a, place] = among[j, last, a]
-    among[j, place, place] = among[j, last, last]
+        among[j, index, a] = among[j, a, index] = among[j, last, a]
+    among[j, index, index] = among[j, last, last]
     counts[j] = last
 
 
@@ -256,9 +256,9 @@ def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare)
                 drop_neighbor(j, a, near, similar, among, counts)
                 changed = True
                 break
-        place = counts[j] if counts[j] < room else least_similar(j, counts, similar)
-        if counts[j] < room or abs(k[j]) > abs(similar[j, place]):
-            set_neighbor(j, place, slot, k, near, similar, among, counts)
+        index = counts[j] if counts[j] < room else least_similar(j, counts, similar)
+        if counts[j] < room or abs(k[j]) > abs(similar[j, index]):
+            set_neighbor(j, index, slot, k, near, similar, among, counts)
             changed = True
         if changed:
             spare_among(j, own, lam, floor, counts, similar, among, spare)
