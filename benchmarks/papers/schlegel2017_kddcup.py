@@ -70,7 +70,7 @@ def run(X, seed):
         model.fit(X[:1000])  # compiles what is compiled
         with threadpool_limits(1), Meter() as meter:
             model.fit(X)
-        chosen = model.rows_ if isinstance(model, Reservoir) else model.prototypes_
+        chosen = model.points_ if isinstance(model, Reservoir) else model.prototypes_
         row = {"method": name, "value": value(chosen), "rows_per_second": len(X) / meter.seconds, **meter.facts()}
         row |= {"held_mib": model.nbytes_ / MIB, "extra_mib": row["extra_bytes"] / MIB}
         if "Greedy" in name:

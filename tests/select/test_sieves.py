@@ -109,3 +109,24 @@ def test_rows_worth_nothing():
 def test_only_submodular_objectives():
     with pytest.raises(ValueError, match="monotone and submodular"):
         SieveStreaming(4, objective="error").fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("cls", [SieveStreaming, SieveStreamingPlusPlus])
+def test_the_best_set_is_kept_when_its_level_is_dropped(cls):
+    """Rows of very different lengths: the sets of low levels, dropped as larger rows come, may be the best ones."""
+    for seed in (16, 17):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(80, 3)) * np.exp(rng.normal(size=(80, 1)) * (seed % 3))
+        model = cls(6, objective=LogDet(Linear()), epsilon=0.2)
+        for start in range(0, 80, 4):
+            model.partial_fit(rows[start : start + 4])
+        assert (np.diff(model.history_["value"]) >= 0).all()
+
+
+@pytest.mark.parametrize("cls", [SieveStreaming, SieveStreamingPlusPlus, ThreeSieves])
+def test_rows_in_several_sets_count_once(cls):
+    model = cls(6, objective=OBJECTIVE).fit(X)
+    held = {i for sieve in model._sieves for i in sieve.ids}
+    assert model.n_retained_ == len(held) <= cls(6).plan(3).rows
+    judged = cls(6, objective="variance", n_validation=40, random_state=0).fit(X)
+    assert judged.n_retained_ == len({i for sieve in judged._sieves for i in sieve.ids}) + 40
