@@ -1,7 +1,7 @@
 """Swaps: how a block of candidates changes a chosen set (gomes2010, Algorithm 1).
 
-While fewer rows are chosen than asked for, a block's best candidates join (`grow`); after that they take the places of
-chosen rows where that pays (`improve`).
+While fewer rows are chosen than asked for, a block's best candidates join (`grow`); after that they replace chosen rows
+where the objective gains enough (`improve`).
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from modicum.select.objectives.objective import Block
 
 
 def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
-    """Let up to `most` candidates join, each the best at its turn, as long as one gains more than `min_gain`.
+    """Add up to `most` candidates, each time the best one, as long as it gains more than `min_gain`.
 
     Returns (candidate, slot) pairs. Lazy: for a submodular objective an old gain bounds the present one, so only
     candidates whose bound is the largest are scored again.
@@ -31,10 +31,9 @@ def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
 
 
 def improve(block: Block, most: int | None, min_gain: float) -> list[tuple[int, int]]:
-    """Let up to `most` candidates (None: all that pay) take the place of a chosen row, best first.
+    """Swap in up to `most` candidates (None: all that gain more than `min_gain`), best first.
 
-    Returns (candidate, slot) pairs. Gains are those at the time of each swap: after the first one they are scored
-    again before they count.
+    Returns (candidate, slot) pairs. After the first swap, candidates are scored again before they are swapped in.
     """
     gains, slots = block.swap_gains()
     swapped: list[tuple[int, int]] = []
