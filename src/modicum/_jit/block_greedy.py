@@ -160,7 +160,7 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
 
     An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
     is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone
-    overestimates the variance of a candidate; where the neighbors' estimate is lower, half the gain must remain under it.
+    overestimates the variance of a candidate; where the neighbors' estimate is lower, half the gain must remain.
     Returns (candidate, factor, block to join, block to leave, index); candidate -1 if there is none.
     """
     members, sizes, inverses, within = blocks

@@ -79,7 +79,7 @@ class DenseRows(Rows):
 
     @property
     def nbytes(self) -> int:
-        return self.values.nbytes  # the unused allocation, up to the limit, is part of every plan
+        return self.values.nbytes  # plans cover the unused allocation, up to the limit
 
     def _fields(self) -> dict[str, Any]:
         return {"_room": self.values, "_count": self._count, "_limit": self._limit}

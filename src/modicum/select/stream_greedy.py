@@ -139,7 +139,7 @@ class StreamGreedy(JudgedSelector):
             raise ValueError(f"StreamGreedy: no theorem covers {self._objective()!r}: it is not submodular.")
         eta = max(self.min_gain * abs(F.value), self._best_swap(F))
         others = "that is not kept " if F.needs_validation else ""
-        quiet = f"no row {others}gains more than {eta:.3g} in the place of a chosen one"
+        quiet = f"no row {others}gains more than {eta:.3g} by replacing a chosen one"
         terms = self._terms(F, F.n_chosen, confidence, *([] if self._keeps_all() else [quiet]))
         return SwapGuarantee(**terms, least_loss=F.least_loss(), eta=eta)
 
@@ -148,7 +148,7 @@ class StreamGreedy(JudgedSelector):
         return self._buffered is not None or (self._sample is not None and self._sample.is_everything)
 
     def _best_swap(self, F: Any) -> float:
-        """The most that a validation row gains in the place of a chosen one, or 0."""
+        """The most that a validation row gains by replacing a chosen one, or 0."""
         if self._buffered is not None or self._sample is None:
             return 0.0
         rows, chosen = F.rows.values, F.chosen.values

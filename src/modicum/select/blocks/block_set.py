@@ -22,8 +22,8 @@ REALIZED = (
 class BlockSet(Part):
     """Prototypes in blocks that are treated as independent of each other.
 
-    How useful a prototype is, which decides which one leaves, is judged by the others of its block and by its
-    neighbors, the most similar prototypes in any block: blocks alone make prototypes look more useful than they are.
+    The usefulness of a prototype, which decides which one leaves, is estimated from the others of its block and from its
+    neighbors, the most similar prototypes in any block: blocks alone overestimate it.
     """
 
     _invariants = {
