@@ -37,7 +37,7 @@ def measure() -> list[list[object]]:
             model = ExemplarClustering(K, budget=budget, random_state=seed).fit(stream(shuffled, chunk_size=256))
             runs.append((len(model.validation_rows_), model.loss_, distance(X, model.exemplars_)))
         rows.append([budget, *np.mean(runs, axis=0)])
-    drawn = [distance(X, Reservoir(K, random_state=seed).fit(X).rows_) for seed in SEEDS]
+    drawn = [distance(X, Reservoir(K, random_state=seed).fit(X).points_) for seed in SEEDS]
     rows.append([f"{K} rows at random", None, None, float(np.mean(drawn))])
     best = rows[len(BUDGETS) - 1][-1]
     return [[*row, row[-1] / best - 1] for row in rows]  # type: ignore[operator]

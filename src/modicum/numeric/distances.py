@@ -112,8 +112,8 @@ def euclidean_distances(A: Any, B: Any) -> np.ndarray:
 def median_width(rows: Any, distances: Distances = euclidean_distances) -> float:
     """The median distance between rows, the usual first choice of a kernel's width.
 
-    Looks at up to 500 rows, evenly spaced, so that the same rows give the same width; for a stream, hand it the
-    `rows_` of a `Reservoir`. When so many rows are equal that the median is 0, equal ones are left out; it is 1 if all
+    Looks at up to 500 rows, evenly spaced, so that the same rows give the same width; for a stream, give it
+    `points_` of a `Reservoir`. When so many rows are equal that the median is 0, they are left out; it is 1 if all
     rows are equal. `distances` gives those of two chunks.
 
     >>> median_width(np.array([[0.0], [3.0], [10.0]]))
