@@ -44,7 +44,7 @@ def models(name, quick):
 
 
 def damaged(blob, rng):
-    """An endless sequence of (description, damaged bytes): flipped, cut, spliced, changed header. The digest is kept."""
+    """An endless sequence of (description, damaged bytes): flipped, cut, spliced, changed header; the same digest."""
     words = (b"F64", b"I64", b"F32", b"I32", b"BOOL", b"shape", b"dtype", b"true", b"0", b"1", b"[", b":", b"}")
     while True:
         kind, changed = int(rng.integers(4)), bytearray(blob)

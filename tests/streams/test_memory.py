@@ -38,7 +38,7 @@ def test_three_hundred_megabytes_leave_memory_as_it_was(tmp_path, name):
     for program in (
         WRITE,
         READ,
-    ):  # in separate processes, so that memory freed by the writer can't hide what the reader needs
+    ):  # two processes: memory freed by the writer must not hide what the reader needs
         command = [sys.executable, "-c", program, str(tmp_path / name)]
         grown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     assert float(grown) < 60

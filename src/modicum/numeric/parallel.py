@@ -6,11 +6,13 @@ threads, and so neither do results.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
 
@@ -67,7 +69,8 @@ class _SingleThreadedBlas:
             if self._inside == 0:
                 libraries = _controller().lib_controllers
                 self._allowed = max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
-                self._limiter = _controller().limit(limits=1, user_api="blas")
+                with _control_of_limits():
+                    self._limiter = _controller().limit(limits=1, user_api="blas")
             self._inside += 1
             return self._allowed
 
@@ -75,7 +78,24 @@ class _SingleThreadedBlas:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limiter.restore_original_limits()
+                with _control_of_limits():
+                    self._limiter.restore_original_limits()
+
+
+@contextmanager
+def _control_of_limits() -> Iterator[None]:
+    """Let this thread set limits inside, and any thread afterwards.
+
+    Since version 3.8, threadpoolctl silently ignores all threads but the first one that set a limit of OpenBLAS: one
+    that enters the context below would not limit it, and one that leaves it would not restore it.
+    """
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)  # absent in old versions
+    release = getattr(openblas, "clear_controlling_thread", lambda **_: None)
+    release(force=True)
+    try:
+        yield
+    finally:
+        release(force=True)
 
 
 @cache
