@@ -1,4 +1,4 @@
-"""The base of learners: derived values, and members that run one at a time."""
+"""The base of learners: derived values, guarded members, merging, and failures while learning."""
 
 import copy
 import threading
@@ -8,11 +8,14 @@ import pytest
 from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
+import modicum
 from modicum.contract.learner import Learner, Traits
+from modicum.exceptions import StateError
 from modicum.rules.invariants import Real
 from modicum.rules.params import Number
 
-X = np.random.default_rng(0).normal(size=(60, 2))
+X = np.random.default_rng(0).normal(size=(100, 3))
+z = X[:, 0]
 
 
 class Summed(Learner):
@@ -108,7 +111,7 @@ class TestDerivedValues:
         model = summed()
         before = list(model.scaled_)
         with pytest.raises(MemoryError):
-            model.partial_fit(np.full((1, 2), 1e7))
+            model.partial_fit(np.full((1, 3), 1e7))
         assert model.scaled_ == before
 
     def test_they_are_neither_saved_nor_held(self):
@@ -242,3 +245,69 @@ class TestMembers:
                 return self.scaled_[0] + self.scaled_[0]
 
         assert Nested().fit(X).twice() == 2 * X.sum()
+
+
+class Failing(modicum.OnlineKMeans):
+    """Fails at the end of a chunk when told to, with or without a copy of its state."""
+
+    fails = careful = False
+
+    def _learn(self, X, y, weight, row_ids):
+        super()._learn(X, y, weight, row_ids)
+        if Failing.fails:
+            raise MemoryError
+
+    def _may_fail_midway(self):
+        return Failing.careful
+
+
+class TestMerge:
+    def test_the_dtype_of_the_left_side_stays(self):
+        for left, right in ((np.float32, np.float64), (np.float64, np.float32)):
+            one, two = (modicum.OnlineKMeans(3, random_state=0).fit(X.astype(dtype)) for dtype in (left, right))
+            assert modicum.Learner.from_bytes(one.merge(two).to_bytes()).cluster_centers_.dtype == left
+
+    def test_a_merge_whose_result_is_invalid_is_undone(self):
+        one = modicum.KRLS(20).partial_fit(X[:5], z[:5])
+        two = modicum.KRLS(20).fit(np.tile(X, (3, 1)).astype(np.float32), np.tile(z, 3))
+        before = one.to_bytes()
+        with pytest.raises(StateError, match="float64 here and float32 there"):
+            one.merge(two)
+        assert one.to_bytes() == before
+
+    @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+    def test_empty_clusters_go(self):
+        one, two = (modicum.OnlineKMeans(3, random_state=0).fit(rows) for rows in (X[:1], X * 1e-30))
+        assert (one.merge(two).cluster_sizes_ > 0).all()
+
+    def test_numbers_and_words_as_targets_do_not_mix(self):
+        words = np.where(z > 0, "up", "down")
+        for make in (lambda: modicum.Reservoir(20, random_state=0), lambda: modicum.OnlineGreedy(5)):
+            with pytest.raises(StateError, match="targets are"):
+                make().fit(X, z).merge(make().fit(X, words))
+
+    def test_a_torn_state_is_not_taken_over(self, monkeypatch):
+        model = Failing(2, random_state=0).fit(X)
+        monkeypatch.setattr(Failing, "fails", True)
+        with pytest.raises(MemoryError):
+            model.partial_fit(X)
+        with pytest.raises(StateError, match="half changed"):
+            Failing(2, random_state=0).merge(model)
+
+
+@pytest.mark.parametrize("careful", [True, False])
+def test_a_failure_midway_is_undone_or_reported(monkeypatch, careful):
+    monkeypatch.setattr(Failing, "careful", careful)
+    model = Failing(2, random_state=0).fit(X)
+    before = model.to_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(Failing, "fails", True)
+        with pytest.raises(MemoryError):
+            model.partial_fit(X + 5)
+    if careful:
+        assert model.to_bytes() == before
+        return
+    for use in (lambda: model.predict(X), lambda: model.partial_fit(X), model.to_bytes):
+        with pytest.raises(StateError, match="half changed"):
+            use()
+    assert model.fit(X).to_bytes() == before

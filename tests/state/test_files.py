@@ -6,9 +6,6 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save
 from scipy import sparse
 
@@ -21,52 +18,6 @@ from modicum.state import files as state
 @pytest.fixture
 def blob():
     return modicum.Reservoir(20, random_state=0).partial_fit(np.arange(60.0).reshape(30, 2)).to_bytes()
-
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(values)
-def test_plain_values_come_back(value):
-    assert state.from_bytes(state.to_bytes({"value": value}))["value"] == value
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    hnp.arrays(
-        st.sampled_from([np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]),
-        hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4),
-    )
-)
-def test_arrays_come_back_bit_for_bit(array):
-    again = state.from_bytes(state.to_bytes({"a": array}))["a"]
-    assert again.dtype == array.dtype
-    assert again.tobytes() == array.tobytes()
-
-
-def test_everything_else_comes_back():
-    rng = np.random.default_rng(3)
-    rng.normal(size=5)
-    content = {
-        "generator": rng,
-        "tuple": (1, "two", None),
-        "words": np.array(["a", "bc"]),
-        "objects": np.array([["x"], {"y": 1}, None], object),
-        "sparse": sparse.csr_matrix(np.eye(3)),
-        "scalar": np.float32(1.5),
-    }
-    again = state.from_bytes(state.to_bytes(content))
-    assert again["tuple"] == content["tuple"]
-    assert again["words"].tolist() == ["a", "bc"]
-    assert again["objects"].tolist() == content["objects"].tolist()
-    assert (again["sparse"] != content["sparse"]).nnz == 0
-    assert type(again["scalar"]) is np.float32
-    np.testing.assert_array_equal(again["generator"].normal(size=9), rng.normal(size=9))
 
 
 def test_every_truncation_is_refused(blob):
@@ -313,8 +264,3 @@ def test_functions_must_be_given_again(tmp_path):
     again = modicum.load(tmp_path / "words.mcm", dissimilarity=apart)
     assert again.exemplars_ == model.exemplars_
     assert again.predict(words).tolist() == model.predict(words).tolist()
-
-
-def test_what_can_not_be_saved_is_named():
-    with pytest.raises(StateError, match="set"):
-        state.to_bytes({"bad": {1, 2}})
