@@ -181,7 +181,7 @@ def warm_up():
     for dtype in (np.float32, np.float64):
         X = np.random.default_rng(0).normal(size=(600, 4)).astype(dtype)
         for options in ({}, {"swaps": "one", "confidence": 0.95, "initial": X[:5]}):
-            ExemplarClustering(5, budget=200, random_state=0, **options).fit(X)
+            ExemplarClustering(5, n_validation=200, random_state=0, **options).fit(X)
         OnlineKMeans(5).fit(X)
 
 

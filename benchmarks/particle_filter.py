@@ -188,7 +188,7 @@ def check_filter():
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(7, 2)) * [3, 1], rng.normal(size=(4, 2))
     prior = FullGaussian(np.array([0.3, -0.2]), np.array([[1.0, 0.3], [0.3, 0.5]]), mean_weight=0.4, degrees=4.5)
-    prior = prior.bound(X, np.ones(len(X)))
+    prior = prior.bind(X, np.ones(len(X)))
     peer = ParticleFilter(877, prior, concentration=0.7).fit(X)  # the Bell number of 7
     assert len(peer.weights) == 877
     exact = brute_evidence(X, prior, 0.7)
@@ -202,7 +202,7 @@ def check_sharing():
     from modicum.families import FullGaussian
 
     X = np.random.default_rng(0).normal(size=(60, 2)) * [3, 1]
-    prior = FullGaussian(covariance=0.3, degrees=4.0).bound(X, np.ones(len(X)))
+    prior = FullGaussian(covariance=0.3, degrees=4.0).bind(X, np.ones(len(X)))
     shared, separate = (ParticleFilter(20, prior, shared=shared).fit(X) for shared in (True, False))
     np.testing.assert_allclose(separate.weights, shared.weights, rtol=1e-6)
     np.testing.assert_allclose(separate.score_samples(X), shared.score_samples(X))

@@ -27,7 +27,7 @@ def distance(X: np.ndarray, chosen: np.ndarray) -> float:
 
 
 def measure() -> list[list[object]]:
-    """Budget, validation rows, loss_, loss over all rows, and by which part that is more than with all rows held."""
+    """Budget, validation rows, loss_, loss over all rows, and the relative increase of that over all rows held."""
     X = load_digits().data.astype(np.float32)
     rows: list[list[object]] = []
     for budget in BUDGETS:

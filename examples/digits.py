@@ -1,4 +1,4 @@
-"""Forty digits that stand for 1,797: choose, measure, draw.
+"""Forty digits that represent 1,797: choose, measure, draw.
 
 python examples/digits.py    writes digits.png and digits.html
 """
@@ -32,7 +32,7 @@ by_chance = np.mean([distance(Reservoir(k, random_state=seed).fit(X).rows_) for 
 print(f"squared distance to the nearest exemplar {chosen:.0f}, to the nearest of {k} random rows {by_chance:.0f}")
 assert chosen < by_chance
 
-# %% The exemplars as a picture, the one that stands for most rows first; and a report to browse.
+# %% The exemplars as a picture, the one that represents most rows first; and a report to browse.
 exemplar_images(model, (8, 8)).savefig("digits.png")
 write_report("digits.html", model, source="handwritten digits", image=(8, 8))
 print("see digits.png and digits.html")

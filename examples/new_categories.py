@@ -1,9 +1,9 @@
-"""New categories in a stream: noticed when they first come, found as components of their own, and named.
+"""New categories in a stream: detected when they first appear, learned as components, and named.
 
 python examples/new_categories.py    writes new_categories.mcm and new_categories.html
 """
 
-# %% Handwritten digits. For a while there are only zeros to fives; then come sixes to nines as well.
+# %% Handwritten digits. At first there are only zeros to fives; later also sixes to nines.
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from modicum import MemoryBoundedMixture, load
 from modicum.plot import write_report
 
-CHUNK, EPOCH, CALM = 100, 200, 800  # rows that come at once, rows of a round, rows before there is anything new
+CHUNK, EPOCH, CALM = 100, 200, 800  # rows of a chunk, rows between rounds, rows before new digits appear
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 rng = np.random.default_rng(0)
 X, digits = load_digits(return_X_y=True)
@@ -19,12 +19,12 @@ order = rng.permutation(len(X))
 calm = order[digits[order] < 6][:CALM]
 order = np.append(calm, order[~np.isin(order, calm)])
 X, digits = X[order], digits[order]
-rows = PCA(16, random_state=0).fit(X[:EPOCH]).transform(X)  # by directions that the first rows show
+rows = PCA(16, random_state=0).fit(X[:EPOCH]).transform(X)  # fitted to the first rows
 rows, tomorrow = rows[:-EPOCH], rows[-EPOCH:]
 
-# %% One pass. Nobody says how many kinds of rows there are. Each chunk is judged before it is learned.
+# %% One pass. The number of components is learned. The novelty of each chunk is measured before it is learned.
 model = MemoryBoundedMixture(budget=800, epoch=EPOCH)
-usual: list[float] = []  # novelty of the rows of calm times
+usual: list[float] = []  # novelty of rows before new digits appear
 alarms = {}
 print("   rows  components  unlike anything before")
 for start in range(0, len(rows), CHUNK):
@@ -40,7 +40,7 @@ for start in range(0, len(rows), CHUNK):
 print(f"{model.n_seen_:,} rows seen, {model.nbytes_:,} bytes held\n")
 assert alarms[CALM] == max(alarms.values())
 
-# %% Somebody looks at five rows of each component and names it. A second component of ones is "one 2".
+# %% Name each component after five of its rows. A second component of ones is "one 2".
 found = model.predict(rows)
 for k in range(model.n_components_):
     looked_at = rng.permutation(np.flatnonzero(found == k))[:5]
@@ -51,9 +51,9 @@ for k in np.argsort(-model.weights_):
     print(f"{model.weights_[k]:6.1%}  {model.component_names_[k]}")
 words = [name.split()[0] for name in model.table(tomorrow)["name"]]
 right = np.mean([word == WORDS[digit] for word, digit in zip(words, digits[-EPOCH:], strict=True)])
-print(f"{model.n_components_} names are right for {right:.0%} of tomorrow's rows\n")
+print(f"{model.n_components_} names are correct for {right:.0%} of the held-out rows\n")
 
-# %% Save, load, and go on with the stream: names stay, and what is found from now on has none yet.
+# %% Save, load, and continue the stream: names are kept, and components found later have numbers.
 model.save("new_categories.mcm")
 later = load("new_categories.mcm").learn(tomorrow)
 kept = [name for name in later.component_names_ if name in model.component_names_]

@@ -1,4 +1,4 @@
-"""A stream that is killed and goes on: the end is the same as if nothing had happened.
+"""A process that is killed and resumed: the result is the same as without interruption.
 
 python examples/resume.py
 """
@@ -21,24 +21,28 @@ N = 10_000 if QUICK else 100_000
 
 
 def learn(rows_file: Path, checkpoint_file: Path, die_at: int | None = None) -> Learner:
-    """Learn all rows, going on where an earlier start was stopped."""
-    place = Checkpoint(checkpoint_file, every=0, run={"source": str(rows_file)})
-    learner, position, finished = place.resume() or (ExemplarClustering(20, budget=500, random_state=0), 0, False)
+    """Learn all rows, resuming from the checkpoint if there is one."""
+    checkpoint = Checkpoint(checkpoint_file, every=0, run={"source": str(rows_file)})
+    learner, position, finished = checkpoint.resume() or (
+        ExemplarClustering(20, n_validation=500, random_state=0),
+        0,
+        False,
+    )
     print(f"  starts at row {position:,}", flush=True)
     rows = stream(rows_file, chunk_size=N // 10, start=position)
 
     def on_chunk(learner: Learner) -> None:
-        place.write_if_due(learner, rows.position)
+        checkpoint.write_if_due(learner, rows.position)
         if rows.position == die_at:
-            os.kill(os.getpid(), signal.SIGKILL)  # no goodbye: nothing after this line runs
+            os.kill(os.getpid(), signal.SIGKILL)  # nothing after this line runs
 
     if not finished:
         learner.learn(rows, on_chunk)
-        place.write(learner, rows.position, finished=True)
+        checkpoint.write(learner, rows.position, finished=True)
     return learner
 
 
-# %% The first process is killed at 60% of the rows, the second goes on, a third is never disturbed.
+# %% The first process is killed at 60% of the rows, the second resumes, a third is never interrupted.
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows_file = Path(folder) / "rows.npy"
@@ -48,7 +52,7 @@ def main() -> None:
         print(f"  ended with {died.returncode}")
         print("the same again:")
         resumed = learn(rows_file, Path(folder) / "killed.mcm")
-        print("never disturbed:")
+        print("never interrupted:")
         straight = learn(rows_file, Path(folder) / "straight.mcm")
     print("the same learner, bit for bit:", resumed.to_bytes() == straight.to_bytes())
     assert resumed.to_bytes() == straight.to_bytes()

@@ -24,7 +24,7 @@ def judge(model: ExemplarClustering) -> float:
 
 # %% Each shard could be on a machine of its own: all that travels is bytes.
 def learn_shard(rows: np.ndarray, first: int, seed: int) -> bytes:
-    model = ExemplarClustering(30, budget=1000, random_state=seed)
+    model = ExemplarClustering(30, n_validation=1000, random_state=seed)
     for chunk in stream(rows, chunk_size=5_000):
         model.partial_fit(chunk.X, row_ids=first + chunk.row_ids)  # names that are unique among all shards
     return model.to_bytes()
@@ -38,10 +38,10 @@ merged, *others = [Learner.from_bytes(shard) for shard in shards]
 for other in others:
     merged.merge(other)
 assert merged.n_seen_ == n
-assert np.array_equal(X[merged.exemplar_indices_], merged.exemplars_)
+assert np.array_equal(X[merged.exemplar_ids_], merged.exemplars_)
 
 # %% Against one shard alone and one learner that saw everything.
 alone = Learner.from_bytes(shards[0])
-whole = ExemplarClustering(30, budget=1000, random_state=0).fit(stream(X, chunk_size=5_000))
+whole = ExemplarClustering(30, n_validation=1000, random_state=0).fit(stream(X, chunk_size=5_000))
 for name, model in {"one shard": alone, "four merged": merged, "one pass over all": whole}.items():
     print(f"{name:>18}: {judge(model):.2f} over new rows, {model.nbytes_:,} bytes held")

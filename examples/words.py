@@ -1,4 +1,4 @@
-"""Words that stand for a vocabulary: any objects, any dissimilarity. Here strings and the edit distance.
+"""Words that represent a vocabulary: any objects, any dissimilarity. Here strings and the edit distance.
 
 python examples/words.py
 """
@@ -29,10 +29,10 @@ def edit_distance(a: str, b: str) -> int:
 
 
 # %% A word that occurs often counts often. 200 words are kept to judge by.
-model = ExemplarClustering(8, budget=200, dissimilarity=edit_distance, random_state=0)
+model = ExemplarClustering(8, n_validation=200, dissimilarity=edit_distance, random_state=0)
 model.fit(list(words), sample_weight=np.array(weights))
 
-# %% Each exemplar with some of the words it stands for.
+# %% Each exemplar with some of the words it represents.
 labels = model.predict(list(words))
 for i in np.argsort(-model.cluster_sizes_):
     friends = [word for word, label in zip(words, labels, strict=True) if label == i and word != model.exemplars_[i]]

@@ -11,9 +11,10 @@ from modicum.kernels import RBF
 LEARNERS = {
     "Reservoir": [modicum.Reservoir(50), modicum.Reservoir("4 KiB")],
     "ExemplarClustering": [
-        modicum.ExemplarClustering(3, budget=200),
+        modicum.ExemplarClustering(3, n_validation=200),
         modicum.ExemplarClustering(5, budget="48 KiB", phantom="mean", swaps="one"),
         modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
+        modicum.ExemplarClustering(3, budget=None, n_validation=60, phantom="random"),
     ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
     "KMeansCoreset": [
@@ -25,29 +26,42 @@ LEARNERS = {
         modicum.MemoryBoundedMixture(budget=700, epoch=600),
         modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
     ],
-    "MixtureCoreset": [modicum.MixtureCoreset(20, 3)],
-    "StreamGaussianMixture": [
-        modicum.StreamGaussianMixture(2, size=40),
-        modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+    "MixtureCoreset": [
+        modicum.MixtureCoreset(20, 3),
+        modicum.MixtureCoreset(20, 3, calibrate=True, budget=300),
+        modicum.MixtureCoreset(20, 2, budget="32 KiB"),
     ],
-    "StreamKMeans": [modicum.StreamKMeans(3, size=20), modicum.StreamKMeans(2, budget="96 KiB", method="uniform")],
-    "KRLS": [modicum.KRLS(20), modicum.KRLS("32 KiB", kernel="matern32", ald_threshold=0.3)],
+    "StreamGaussianMixture": [
+        modicum.StreamGaussianMixture(2, n_points=40),
+        modicum.StreamGaussianMixture(2, covariance_type="diag", budget="96 KiB"),
+        modicum.StreamGaussianMixture(2, covariance_type="spherical", budget=400),
+    ],
+    "StreamKMeans": [
+        modicum.StreamKMeans(3, n_points=20),
+        modicum.StreamKMeans(2, budget="96 KiB", method="uniform"),
+        modicum.StreamKMeans(3, n_points=20, budget=300),
+    ],
+    "KRLS": [
+        modicum.KRLS(20),
+        modicum.KRLS(None, budget="32 KiB", kernel="matern32", ald_threshold=0.3),
+        modicum.KRLS(None, budget=20),
+    ],
     "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
     "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],
     "PrototypeRegressor": [
-        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), sample=80),
-        modicum.PrototypeRegressor(modicum.BlockGreedy(10), targets="prototypes"),
+        modicum.PrototypeRegressor(modicum.OnlineGreedy(10), n_points=80),
+        modicum.PrototypeRegressor(modicum.BlockGreedy(10), fit_on="prototypes"),
     ],
     "SieveStreaming": [modicum.SieveStreaming(5)],
     "SieveStreamingPlusPlus": [modicum.SieveStreamingPlusPlus(5)],
     "ThreeSieves": [modicum.ThreeSieves(5, patience=30)],
     "SparseGPRegressor": [
-        modicum.SparseGPRegressor(8, budget=60),
+        modicum.SparseGPRegressor(8, n_validation=60),
         modicum.SparseGPRegressor(5, budget="96 KiB", noise=0.1, objective="variance", predictor="active"),
-        modicum.SparseGPRegressor(10, budget=60, kernel=1.5 * RBF(2.0), noise=0.01),
+        modicum.SparseGPRegressor(10, budget=70, kernel=1.5 * RBF(2.0), noise=0.01),
         modicum.SparseGPRegressor(8, budget="96 KiB", kernel=1.5 * RBF(2.0), noise=0.01, predictor="active"),
-        modicum.SparseGPRegressor(6, budget=30, kernel="rbf", noise=0.01, objective="logdet"),
-        modicum.SparseGPRegressor(5, budget=40, kernel="rbf"),
+        modicum.SparseGPRegressor(6, n_validation=30, budget=None, kernel="rbf", noise=0.01, objective="logdet"),
+        modicum.SparseGPRegressor(5, budget=45, kernel="rbf"),
     ],
     "StreamSVC": [
         modicum.StreamSVC(),

@@ -58,13 +58,13 @@ def split(seed, n_train):
 
 def default_prior(X):
     """What the mixtures take if nothing is said, from all rows."""
-    return FullGaussian(degrees=N_COLUMNS + 2.0).bound(X, np.ones(len(X)))
+    return FullGaussian(degrees=N_COLUMNS + 2.0).bind(X, np.ones(len(X)))
 
 
 def round_prior(X, share, mean_weight):
     """Components are expected to be round, with a share of the mean variance of columns."""
     prior = FullGaussian(covariance=share * X.var(axis=0).mean(), mean_weight=mean_weight, degrees=N_COLUMNS + 2.0)
-    return prior.bound(X, np.ones(len(X)))
+    return prior.bind(X, np.ones(len(X)))
 
 
 # ---- contestants: (X, size, prior) -> a fitted model, its evidence and its number of components ------------

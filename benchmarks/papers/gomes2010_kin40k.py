@@ -54,7 +54,13 @@ def grid(data, kernel, noise, active, validation, seed):
             for W in validation[:1] if kind == "logdet" else validation:
                 objective = "error" if kind == "projected" else kind
                 model = SparseGPRegressor(
-                    K, budget=W, kernel=kernel, noise=noise, objective=objective, predictor=predictor, random_state=seed
+                    K,
+                    n_validation=W,
+                    kernel=kernel,
+                    noise=noise,
+                    objective=objective,
+                    predictor=predictor,
+                    random_state=seed,
                 )
                 with Meter() as meter:
                     model.fit(X, y)

@@ -46,7 +46,7 @@ def measure(job):
     n, data_seed, method, size, seed = job
     X = rows(n, data_seed)
     if method:
-        model = StreamKMeans(K, size=size, method=method, random_state=seed)
+        model = StreamKMeans(K, n_points=size, method=method, random_state=seed)
         model.fit(X[:600]).predict(X[:1])  # compiles what is compiled
     else:
         model = KMeans(K, n_init=1, random_state=seed)

@@ -52,7 +52,7 @@ RISK_COLUMNS = [
 
 def measure_grid(X, k, rows, sizes, more_rows, repeats, seed):
     """All cells of the grid."""
-    options = {"n_clusters": k, "rows": rows, "random_state": seed}
+    options = {"n_clusters": k, "n_rows": rows, "random_state": seed}
     found = tradeoff(X, sizes, repeats=repeats, **options)
     found.runs += tradeoff(X, more_rows, methods=("uniform",), repeats=max(1, repeats // 3), **options).runs
     return found
@@ -65,7 +65,7 @@ def navigate(X, k, n, risk, repeats, seed):
     row = {"reached": np.mean([run.reached_ for run in runs]), "all_seconds": [run.seconds_ for run in runs]}
     if row["reached"] <= 0.8:
         return row
-    ends = [(run.seconds_, run.path_[-1].rows, run.path_[-1].size, len(run.path_)) for run in runs]
+    ends = [(run.seconds_, run.path_[-1].n_rows, run.path_[-1].n_points, len(run.path_)) for run in runs]
     seconds, last_rows, size, rounds = np.median(ends, axis=0).tolist()
     return {**row, "tram": seconds, "tram_summary": f"{last_rows:,.0f}, {size:,.0f}", "rounds": rounds}
 
@@ -76,7 +76,7 @@ def compare(X, k, grid, n, level, repeats, seed):
     row = {"n": n, "level": level, **navigate(X, k, n, risk, repeats, seed)}
     ours, uniform = (grid.oracle(method, risk, n) for method in ("coreset", "uniform"))
     if ours:
-        row |= {"oracle_c": ours.seconds, "summary": f"{ours.rows:,}, {ours.size:,}"}
+        row |= {"oracle_c": ours.seconds, "summary": f"{ours.n_rows:,}, {ours.n_points:,}"}
         row["overhead"] = row["tram"] / ours.seconds if "tram" in row else None
     if uniform:
         row["oracle_u"] = uniform.seconds

@@ -57,12 +57,14 @@ def regressors(width, seed):
         "first rows": OnlineGreedy(BUDGET, kernel=kernel, threshold=1.0),  # nothing gains so much
     }
     models = {
-        ("KRLS", "all rows"): KRLS(kernel=kernel, ald_threshold=0.001, ridge=0.0),
-        ("KRLS, at most 80", "all rows"): KRLS(BUDGET, kernel=kernel, ald_threshold=0.001, ridge=RIDGE),
+        ("KRLS", "all rows"): KRLS(kernel=kernel, ald_threshold=0.001, regularization=0.0),
+        ("KRLS, at most 80", "all rows"): KRLS(BUDGET, kernel=kernel, ald_threshold=0.001, regularization=RIDGE),
     }
     for name, selector in chosen.items():
-        models[name, "all rows"] = PrototypeRegressor(selector, ridge=RIDGE, sample=N_TRAIN, random_state=seed)
-        paper = PrototypeRegressor(selector, ridge=RIDGE, targets="prototypes", fit_intercept=False)
+        models[name, "all rows"] = PrototypeRegressor(
+            selector, regularization=RIDGE, n_points=N_TRAIN, random_state=seed
+        )
+        paper = PrototypeRegressor(selector, regularization=RIDGE, fit_on="prototypes", fit_intercept=False)
         models[name, "prototypes"] = paper
     return models
 

@@ -93,7 +93,7 @@ def contestants(X, y, ridge, states):
     kernel = RBF(WIDTH)
 
     def learned(selector, order=slice(None)):
-        model = PrototypeRegressor(selector, ridge=ridge, sample=len(X), fit_intercept=False, random_state=0)
+        model = PrototypeRegressor(selector, regularization=ridge, n_points=len(X), fit_intercept=False, random_state=0)
         return model.fit(X[order], y[order])
 
     for threshold in THRESHOLDS:
@@ -103,7 +103,7 @@ def contestants(X, y, ridge, states):
         facts = {**facts, "paper": 0.0434 if threshold == 1e-4 else None}
         yield "BlockGreedy", facts, [learned(BlockGreedy(BUDGET, random_state=i, **blocks)) for i in range(states)]
     for nu, paper in ((0.01, 0.0661), (0.001, None)):
-        krls = KRLS(kernel=kernel, ald_threshold=nu, ridge=0.0).fit(X, y)
+        krls = KRLS(kernel=kernel, ald_threshold=nu, regularization=0.0).fit(X, y)
         yield f"KRLS, one pass, nu = {nu:g}", {"kept": len(krls.prototypes_), "paper": paper}, [krls]
     first = OnlineGreedy(BUDGET, kernel=kernel, threshold=1.0)  # nothing gains so much: the first rows stay
     shuffled = [np.random.default_rng(i).permutation(len(X)) for i in range(states)]

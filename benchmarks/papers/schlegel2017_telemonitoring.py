@@ -117,7 +117,7 @@ def widths(X, y, budget):
 
 def paper_regressor(selector):
     """(K_S + eta I) w = y_S."""
-    return PrototypeRegressor(selector, ridge=RIDGE, targets="prototypes", fit_intercept=False)
+    return PrototypeRegressor(selector, regularization=RIDGE, fit_on="prototypes", fit_intercept=False)
 
 
 def rmse(model, X, y):
@@ -216,10 +216,12 @@ def regressors(budget, seed):
     """{(contestant, whose targets): model}."""
     chosen = selectors(budget, 25, seed)
     chosen["random rows"] = OnlineGreedy(budget, kernel=RBF(WIDTH), threshold=1.0)  # the first ones stay
-    models = {("KRLS", "all rows"): KRLS(budget, kernel=RBF(WIDTH), ald_threshold=0.1, ridge=RIDGE)}
+    models = {("KRLS", "all rows"): KRLS(budget, kernel=RBF(WIDTH), ald_threshold=0.1, regularization=RIDGE)}
     for name in ("OnlineGreedy", "BlockGreedy", "SieveStreaming", "random rows"):
         models[name, "prototypes"] = paper_regressor(chosen[name])
-        models[name, "all rows"] = PrototypeRegressor(chosen[name], ridge=RIDGE, sample=N_TRAIN, random_state=seed)
+        models[name, "all rows"] = PrototypeRegressor(
+            chosen[name], regularization=RIDGE, n_points=N_TRAIN, random_state=seed
+        )
     return models
 
 

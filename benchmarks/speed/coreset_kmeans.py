@@ -41,7 +41,7 @@ def through_coreset(method):
     def run(X, k, size, seed):
         from modicum import StreamKMeans
 
-        return StreamKMeans(k, size=size, method=method, random_state=seed).fit(X).cluster_centers_
+        return StreamKMeans(k, n_points=size, method=method, random_state=seed).fit(X).cluster_centers_
 
     return run
 
@@ -49,7 +49,7 @@ def through_coreset(method):
 def through_tree(X, k, size, seed):
     from modicum import StreamKMeans
 
-    model = StreamKMeans(k, size=size, random_state=seed)
+    model = StreamKMeans(k, n_points=size, random_state=seed)
     for start in range(0, len(X), CHUNK):
         model.partial_fit(X[start : start + CHUNK])
     return model.cluster_centers_

@@ -84,7 +84,7 @@ def weighted_all(X, k, seed, options):
 def through_coreset(size, X, k, seed, options):
     from modicum import StreamGaussianMixture
 
-    return StreamGaussianMixture(k, size=size, random_state=seed, **options).fit(X).as_mixture()
+    return StreamGaussianMixture(k, n_points=size, random_state=seed, **options).fit(X).as_mixture()
 
 
 CONTESTANTS = {  # name: (function, package)

@@ -47,22 +47,22 @@ YARDSTICK = "kmedoids fasterpam"
 def modicum_sample(X, k, seed):
     from modicum import ExemplarClustering
 
-    return ExemplarClustering(k, budget=min(5000, len(X)), random_state=seed).fit(X).exemplar_indices_
+    return ExemplarClustering(k, n_validation=min(5000, len(X)), random_state=seed).fit(X).exemplar_ids_
 
 
 def modicum_all(X, k, seed):
     from modicum import ExemplarClustering
 
-    return ExemplarClustering(k, budget=len(X), random_state=seed).fit(X).exemplar_indices_
+    return ExemplarClustering(k, budget=None, n_validation=len(X), random_state=seed).fit(X).exemplar_ids_
 
 
 def modicum_stream(X, k, seed):
     from modicum import ExemplarClustering
 
-    model = ExemplarClustering(k, budget=min(5000, len(X)), random_state=seed)
+    model = ExemplarClustering(k, n_validation=min(5000, len(X)), random_state=seed)
     for start in range(0, len(X), 1000):
         model.partial_fit(X[start : start + 1000])
-    return model.refine().exemplar_indices_
+    return model.refine().exemplar_ids_
 
 
 def random_rows(X, k, seed):

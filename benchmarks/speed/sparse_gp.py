@@ -60,7 +60,7 @@ def sparse_gp_given(X, y, m, seed):
 
 
 def sparse_gp_active(X, y, m, seed):
-    return _given(X, y, m, seed, budget=2000, predictor="active")
+    return _given(X, y, m, seed, n_validation=2000, predictor="active")
 
 
 def sklearn_some(X, y, m, seed):

@@ -262,7 +262,7 @@ def attack_exemplars(seeds):
     for rng, X, _, _, k in cases(seeds):
         weight = rng.choice([0.5, 1.0, 4.0], size=N) if rng.random() < 0.5 else None
         phantom = ["far", "origin", "mean", 3.0][rng.integers(4)]
-        model = ExemplarClustering(k, budget=20, phantom=phantom, random_state=0)
+        model = ExemplarClustering(k, n_validation=20, phantom=phantom, random_state=0)
         model = learn(model, X, rng, weight)
         to_phantom = np.broadcast_to(model._F.phantom_to(X), N)
         count.check(model, exemplar_utility(X, to_phantom, weight), lambda promise: False)
@@ -298,7 +298,7 @@ def test_no_promise_is_broken_by_many_more(attack):
 
 
 def sampled_exemplars(X, phantom, seed):
-    model = ExemplarClustering(2, budget=15, phantom=phantom, random_state=seed)
+    model = ExemplarClustering(2, n_validation=15, phantom=phantom, random_state=seed)
     for part in chunks_of(X, 10):
         model.partial_fit(X[part])
     return model
@@ -314,7 +314,7 @@ def test_a_sample_tells_of_the_stream():
         others = ~np.isin(np.arange(40), model._sample.row_ids)
         gains, _ = model._F.look(X[others]).swap_gains()
         bound_fails = gains.max() <= promise.eta and F.best(2) > promise.optimum_at_most * (1 + TOLERANCE)
-        wrong += bound_fails or abs(F(model.exemplar_indices_) - promise.value) > promise.epsilon
+        wrong += bound_fails or abs(F(model.exemplar_ids_) - promise.value) > promise.epsilon
     assert wrong <= 27
 
 
@@ -322,7 +322,7 @@ def test_a_sample_tells_of_the_stream():
 def test_an_outlier_beyond_the_sample_is_named_as_a_condition(phantom):
     X = np.random.default_rng(0).normal(size=(300, 2))
     X[5] = 1e4
-    model = ExemplarClustering(3, budget=30, phantom=phantom, random_state=1).fit(X)
+    model = ExemplarClustering(3, n_validation=30, phantom=phantom, random_state=1).fit(X)
     assert not (model.validation_rows_ == 1e4).any()
     promise = model.guarantee()
     assert np.mean((X[5] ** 2).sum() / 300) > promise.optimum_at_most  # it alone is worth more
@@ -334,7 +334,7 @@ def test_locked_exemplars_are_a_condition():
     """Useless ones that may not leave: other sets are better by far."""
     X = np.random.default_rng(0).normal(size=(10, 2))
     locked = np.array([[50.0, 50.0], [60.0, 60.0]])
-    promise = ExemplarClustering(2, budget=20, phantom=5.0, locked=locked, random_state=0).fit(X).guarantee()
+    promise = ExemplarClustering(2, n_validation=20, phantom=5.0, locked=locked, random_state=0).fit(X).guarantee()
     assert exemplar_utility(X, np.full(10, 5.0)).best(2) > promise.optimum_at_most
     assert promise.conditions == ("only sets with the locked exemplars are compared",)
 
@@ -342,8 +342,8 @@ def test_locked_exemplars_are_a_condition():
 def test_no_bound_from_a_sample_that_is_not_uniform():
     X = np.random.default_rng(0).normal(size=(200, 2))
     with pytest.raises(ValueError, match="these rows have different weights"):
-        ExemplarClustering(3, budget=20, random_state=0).fit(X, sample_weight=1.0 + X[:, 0] ** 2).guarantee()
-    twins = [ExemplarClustering(3, budget=20, random_state=0).fit(X) for _ in range(2)]
+        ExemplarClustering(3, n_validation=20, random_state=0).fit(X, sample_weight=1.0 + X[:, 0] ** 2).guarantee()
+    twins = [ExemplarClustering(3, n_validation=20, random_state=0).fit(X) for _ in range(2)]
     with pytest.raises(ValueError, match="with the same seed"):
         twins[0].merge(twins[1]).guarantee()
     model = StreamGreedy(3, objective="variance", validation=20, random_state=0)

@@ -21,8 +21,8 @@ from modicum.exceptions import BudgetError, StateError
 
 def blobs(n=3000, seed=0, centers=5, width=3, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    places = 10 * np.random.default_rng(99).normal(size=(centers, width))
-    return (places[rng.integers(centers, size=n)] + rng.normal(size=(n, width))).astype(dtype)
+    means = 10 * np.random.default_rng(99).normal(size=(centers, width))
+    return (means[rng.integers(centers, size=n)] + rng.normal(size=(n, width))).astype(dtype)
 
 
 def loss(X, exemplars, metric="sqeuclidean"):
@@ -37,9 +37,11 @@ def learn(model, X, chunk=250):
 
 class TestQuality:
     def test_half_the_optimum_and_more(self):
-        """Theorem 4 on data small enough to try every set: no swap pays, so at least half of the best."""
+        """Theorem 4 on data small enough to try every set: no swap gains anything, so at least half of the best."""
         X = np.random.default_rng(0).normal(size=(14, 2))
-        model = ExemplarClustering(3, budget=14, phantom="mean", patience=200, min_gain=0.0, random_state=0).fit(X)
+        model = ExemplarClustering(3, n_validation=14, phantom="mean", patience=200, min_gain=0.0, random_state=0).fit(
+            X
+        )
         phantom = pairwise_distances(X.mean(axis=0)[None], X, metric="sqeuclidean")[0]
         best = max(
             np.mean(phantom - np.minimum(phantom, pairwise_distances(X[list(A)], X, metric="sqeuclidean").min(axis=0)))
@@ -49,9 +51,18 @@ class TestQuality:
         assert model.utility_ >= 0.95 * best  # the theorem says 0.5
         assert best <= model.guarantee().optimum_at_most
 
-    def test_no_swap_pays_at_the_end(self):
+    def test_a_guarantee_is_that_of_the_present_exemplars(self):
+        """The best swap is computed once, and again after anything that may change it."""
+        model = learn(ExemplarClustering(12, n_validation=200, swaps="one", min_gain=0.0, random_state=0), blobs(2000))
+        before = model.guarantee()
+        assert model.guarantee(0.5).eta == before.eta
+        after = model.refine().guarantee()
+        assert after.eta <= 1e-6 < before.eta
+        assert ExemplarClustering.from_bytes(model.to_bytes()).guarantee() == after
+
+    def test_no_swap_gains_anything_at_the_end(self):
         X = np.random.default_rng(1).normal(size=(80, 2))
-        model = ExemplarClustering(6, budget=80, patience=1000, min_gain=0.0, random_state=0).fit(X)
+        model = ExemplarClustering(6, n_validation=80, patience=1000, min_gain=0.0, random_state=0).fit(X)
         for i in range(6):
             for x in X:
                 swapped = model.exemplars_.copy()
@@ -61,27 +72,27 @@ class TestQuality:
     def test_separated_clusters_get_one_exemplar_each(self):
         """Propositions 2 and 3: with as many exemplars as clusters, each gets one."""
         X = blobs(4000, centers=7)
-        model = learn(ExemplarClustering(7, budget=500, random_state=0), X)
+        model = learn(ExemplarClustering(7, n_validation=500, random_state=0), X)
         assert loss(X, model.exemplars_) < 2 * 3  # the clusters' own spread is 3
         assert len(np.unique(model.predict(X))) == 7
 
     def test_a_stream_sorted_by_cluster_is_covered(self):
         X = blobs(6000, centers=6, width=2)
         X = X[np.argsort(X[:, 0])]
-        model = learn(ExemplarClustering(6, budget=400, random_state=0), X, chunk=100).refine()
+        model = learn(ExemplarClustering(6, n_validation=400, random_state=0), X, chunk=100).refine()
         assert loss(X, model.exemplars_) < 1.15 * loss(X, ExemplarClustering(6, random_state=0).fit(X).exemplars_)
 
     def test_far_outliers_later_do_not_saturate_the_phantom(self):
         X = np.concatenate([blobs(2000, centers=2), blobs(2000, centers=2) + 1000])
-        model = learn(ExemplarClustering(4, budget=400, random_state=0), X)
+        model = learn(ExemplarClustering(4, n_validation=400, random_state=0), X)
         assert loss(X, model.exemplars_) < 20
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_an_outlier_does_not_stop_the_others(self, dtype):
         X = blobs(2000, dtype=dtype)
-        clean = ExemplarClustering(20, budget=500, random_state=0).fit(X)
+        clean = ExemplarClustering(20, n_validation=500, random_state=0).fit(X)
         X[0] = 1e5
-        odd = ExemplarClustering(20, budget=500, random_state=0).fit(X)
+        odd = ExemplarClustering(20, n_validation=500, random_state=0).fit(X)
         assert len(odd.exemplars_) == 20
         assert loss(X[1:], odd.exemplars_) < 1.15 * loss(X[1:], clean.exemplars_)
 
@@ -89,13 +100,17 @@ class TestQuality:
         """The differences between near rows are far below what float32 products can tell."""
         rng = np.random.default_rng(0)
         X = (10_000 * rng.integers(-1, 2, size=(2000, 3)) + rng.normal(size=(2000, 3))).astype(np.float32)
-        single, double = (ExemplarClustering(40, budget=500, random_state=0).fit(X.astype(t)) for t in ("f4", "f8"))
+        single, double = (
+            ExemplarClustering(40, n_validation=500, random_state=0).fit(X.astype(t)) for t in ("f4", "f8")
+        )
         assert loss(X.astype(float), single.exemplars_) < 1.05 * loss(X.astype(float), double.exemplars_)
 
     def test_more_validation_rows_are_better(self):
         X = load_digits().data
         losses = [
-            np.mean([loss(X, ExemplarClustering(40, budget=w, random_state=s).fit(X).exemplars_) for s in range(3)])
+            np.mean(
+                [loss(X, ExemplarClustering(40, n_validation=w, random_state=s).fit(X).exemplars_) for s in range(3)]
+            )
             for w in (100, 400, 1797)
         ]
         assert losses[0] > losses[1] > losses[2]
@@ -106,17 +121,17 @@ class TestQuality:
         X = load_digits().data
         means = KMeans(40, n_init=1, random_state=0).fit(X).cluster_centers_
         snapped = X[pairwise_distances(means, X).argmin(axis=1)]
-        assert ExemplarClustering(40, budget=1797, random_state=0).fit(X).loss_ < loss(X, snapped)
+        assert ExemplarClustering(40, n_validation=1797, random_state=0).fit(X).loss_ < loss(X, snapped)
 
     def test_one_swap_per_block_is_the_paper(self):
         X = blobs(6000)
-        one = ExemplarClustering(5, budget=500, swaps="one", random_state=0).fit(X)
+        one = ExemplarClustering(5, n_validation=500, swaps="one", random_state=0).fit(X)
         assert one.n_swaps_ <= 6000 / 64 + 1
         assert loss(X, one.exemplars_) < 2 * 3
 
     def test_utility_never_falls_while_the_sample_stays(self):
         X = load_digits().data
-        utility = ExemplarClustering(30, budget=1797, random_state=0).fit(X).history_["utility"]
+        utility = ExemplarClustering(30, n_validation=1797, random_state=0).fit(X).history_["utility"]
         assert (np.diff(utility) >= -1e-6).all()
 
 
@@ -131,38 +146,38 @@ class TestOwnRows:
 
     def test_outliers_of_the_sample_do_not_become_exemplars_of_themselves(self):
         X = self.outliers()
-        model = ExemplarClustering(30, budget=300, phantom="origin", random_state=0).fit(X)
+        model = ExemplarClustering(30, n_validation=300, phantom="origin", random_state=0).fit(X)
         assert (np.bincount(model.predict(X), minlength=30) <= 1).mean() <= 0.1
 
     @pytest.mark.parametrize("confidence", [None, 0.9])
     def test_exemplars_are_infinitely_far_from_their_own_validation_row(self, confidence):
         X = blobs(3000)
-        model = learn(ExemplarClustering(8, budget=1500, confidence=confidence, random_state=0), X).refine()
-        own = model._sample.slots_of(model.exemplar_indices_)
+        model = learn(ExemplarClustering(8, n_validation=1500, confidence=confidence, random_state=0), X).refine()
+        own = model._sample.slots_of(model.exemplar_ids_)
         there = np.flatnonzero(own >= 0)
         assert len(there) > 0
-        away = model._F.to_slots.values[own[there], there + 1]
+        away = model._F.to_exemplars[own[there], there]
         assert np.isinf(away).all()
-        others = model._F.to_slots.values[:, 1 : model._F.n_slots].copy()
+        others = model._F.to_exemplars.copy()
         others[own[there], there] = 0
         assert np.isfinite(others).all()
         assert np.isfinite([model.loss_, model.utility_]).all()
 
     def test_while_all_rows_judge_they_judge_themselves_too(self):
         X = blobs(300)
-        model = ExemplarClustering(8, budget=300, random_state=0).fit(X)
+        model = ExemplarClustering(8, n_validation=300, random_state=0).fit(X)
         assert model.loss_ == pytest.approx(loss(X, model.exemplars_))
 
     @pytest.mark.parametrize("confidence", [None, 0.9])
     def test_a_single_exemplar_moves_on(self, confidence):
         X = np.concatenate([np.full((20, 2), 4.0), np.random.default_rng(0).normal(size=(3000, 2))])
         for seed in range(5):
-            model = ExemplarClustering(1, budget=60, confidence=confidence, random_state=seed)
+            model = ExemplarClustering(1, n_validation=60, confidence=confidence, random_state=seed)
             assert loss(X, learn(model, X, 40).exemplars_) < 4
 
     def test_a_single_exemplar_in_a_small_sample(self):
         X = blobs(500, centers=1)
-        model = learn(ExemplarClustering(1, budget=5, random_state=0), X).refine()
+        model = learn(ExemplarClustering(1, n_validation=5, random_state=0), X).refine()
         assert model.loss_ < 50
         assert np.isfinite(model.utility_)
 
@@ -170,10 +185,10 @@ class TestOwnRows:
 class TestMerge:
     def test_four_shards_are_as_good_as_one_stream(self):
         X = load_digits().data[np.random.default_rng(0).permutation(1797)]
-        whole = learn(ExemplarClustering(40, budget=600, random_state=0), X).refine()
+        whole = learn(ExemplarClustering(40, n_validation=600, random_state=0), X).refine()
         shards = [
-            learn(ExemplarClustering(40, budget=600, random_state=s), part)
-            for s, part in enumerate(np.array_split(X, 4))
+            learn(ExemplarClustering(40, n_validation=600, random_state=s), shard)
+            for s, shard in enumerate(np.array_split(X, 4))
         ]
         merged = shards[0]
         for shard in shards[1:]:
@@ -183,16 +198,18 @@ class TestMerge:
 
     def test_shards_that_lie_far_apart(self):
         near, far = blobs(1000), blobs(1000) + 1000
-        left = ExemplarClustering(6, budget=200, random_state=0).fit(near)
-        left.merge(ExemplarClustering(6, budget=200, random_state=1).fit(far))
+        left = ExemplarClustering(6, n_validation=200, random_state=0).fit(near)
+        left.merge(ExemplarClustering(6, n_validation=200, random_state=1).fit(far))
         assert loss(np.concatenate([near, far]), left.exemplars_) < 60
 
-    def test_ids_follow(self):
+    def test_ids_are_those_of_the_rows(self):
         X = blobs(2000)
-        left = ExemplarClustering(5, budget=200, random_state=0).partial_fit(X[:900], row_ids=np.arange(900))
-        right = ExemplarClustering(5, budget=200, random_state=1).partial_fit(X[900:], row_ids=np.arange(900, 2000))
+        left = ExemplarClustering(5, n_validation=200, random_state=0).partial_fit(X[:900], row_ids=np.arange(900))
+        right = ExemplarClustering(5, n_validation=200, random_state=1).partial_fit(
+            X[900:], row_ids=np.arange(900, 2000)
+        )
         left.merge(right)
-        np.testing.assert_array_equal(X[left.exemplar_indices_], left.exemplars_)
+        np.testing.assert_array_equal(X[left.exemplar_ids_], left.exemplars_)
 
     def test_other_parameters_are_refused(self):
         X = blobs(200)
@@ -204,7 +221,7 @@ class TestInput:
     @pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine", "manhattan", "hamming", "chebyshev"])
     def test_named_dissimilarities(self, metric):
         X = np.round(blobs(600)) + 20
-        model = ExemplarClustering(5, budget=300, dissimilarity=metric, random_state=0).fit(X)
+        model = ExemplarClustering(5, n_validation=300, dissimilarity=metric, random_state=0).fit(X)
         assert model.loss_ == pytest.approx(loss(model.validation_rows_, model.exemplars_, metric), rel=1e-5)
         assert model.loss_ < loss(X, X[:5], metric)
 
@@ -218,11 +235,11 @@ class TestInput:
             return float(((a - b) ** 2).sum())
 
         models = [
-            ExemplarClustering(4, budget=100, dissimilarity=d, random_state=0).fit(X)
+            ExemplarClustering(4, n_validation=100, dissimilarity=d, random_state=0).fit(X)
             for d in ("sqeuclidean", of_chunks, of_rows)
         ]
         for model in models[1:]:
-            np.testing.assert_array_equal(model.exemplar_indices_, models[0].exemplar_indices_)
+            np.testing.assert_array_equal(model.exemplar_ids_, models[0].exemplar_ids_)
 
     def test_words(self):
         def edits(a, b):
@@ -232,11 +249,11 @@ class TestInput:
         model = ExemplarClustering(3, dissimilarity=edits, random_state=0).fit(words)
         assert {word[0] for word in model.exemplars_} == {"a", "s", "r"}
         assert model.predict(["apply", "stonex"]).shape == (2,)
-        assert words[model.exemplar_indices_[0]] == model.exemplars_[0]
+        assert words[model.exemplar_ids_[0]] == model.exemplars_[0]
 
     def test_an_asymmetric_dissimilarity_has_the_exemplar_first(self):
         def from_exemplar(c, x):
-            return 0.0 if c[0] <= x[0] else 1.0  # an exemplar stands for free for all rows above it
+            return 0.0 if c[0] <= x[0] else 1.0  # an exemplar represents all rows above it at no cost
 
         X = np.arange(1.0, 40.0)[:, None]
         model = ExemplarClustering(1, dissimilarity=from_exemplar, phantom=5.0, random_state=0).fit(X)
@@ -245,8 +262,8 @@ class TestInput:
     def test_sparse_rows_stay_sparse_and_agree(self):
         X = blobs(800)
         X[np.abs(X) < 4] = 0
-        dense = ExemplarClustering(5, budget=200, random_state=0).fit(X)
-        thin = ExemplarClustering(5, budget=200, random_state=0).fit(sparse.csr_matrix(X))
+        dense = ExemplarClustering(5, n_validation=200, random_state=0).fit(X)
+        thin = ExemplarClustering(5, n_validation=200, random_state=0).fit(sparse.csr_matrix(X))
         assert sparse.issparse(thin.exemplars_)
         assert sparse.issparse(thin.validation_rows_)
         assert thin.loss_ == pytest.approx(dense.loss_, rel=0.02)
@@ -262,17 +279,17 @@ class TestInput:
         """Digits cancel when distances are much smaller than coordinates; the rows are moved first."""
         X = blobs(2000).astype(np.float32)
         near, far = (
-            ExemplarClustering(5, budget=300, random_state=0).fit(X + shift) for shift in (0, np.float32(4096))
+            ExemplarClustering(5, n_validation=300, random_state=0).fit(X + shift) for shift in (0, np.float32(4096))
         )
         assert loss(X + 4096.0, far.exemplars_.astype(float)) < 1.05 * loss(X, near.exemplars_)
 
-    def test_dense_and_sparse_chunks_may_follow_each_other(self):
+    def test_dense_and_sparse_chunks_of_one_stream(self):
         X = blobs(400)
-        dense = ExemplarClustering(4, budget=100, random_state=0).partial_fit(X[:200]).partial_fit(X[200:])
-        mixed = ExemplarClustering(4, budget=100, random_state=0)
+        dense = ExemplarClustering(4, n_validation=100, random_state=0).partial_fit(X[:200]).partial_fit(X[200:])
+        mixed = ExemplarClustering(4, n_validation=100, random_state=0)
         mixed.partial_fit(X[:200]).partial_fit(sparse.csr_matrix(X[200:]))
         np.testing.assert_array_equal(mixed.exemplars_, dense.exemplars_)
-        thin = ExemplarClustering(4, budget=100, random_state=0).partial_fit(sparse.csr_matrix(X[:200]))
+        thin = ExemplarClustering(4, n_validation=100, random_state=0).partial_fit(sparse.csr_matrix(X[:200]))
         assert sparse.issparse(thin.partial_fit(X[200:]).exemplars_)
 
     def test_the_callers_sparse_matrix_is_left_alone(self):
@@ -289,7 +306,7 @@ class TestInput:
                 raise KeyError("bad")
             return float(a != b)
 
-        model = ExemplarClustering(2, budget=10, dissimilarity=picky, random_state=0)
+        model = ExemplarClustering(2, n_validation=10, dissimilarity=picky, random_state=0)
         with pytest.raises(KeyError):
             model.partial_fit(["x", "bad"])
         model.partial_fit(["x", "y", "z"] * 4)
@@ -299,7 +316,7 @@ class TestInput:
         assert model.to_bytes() == before
         assert model.partial_fit(["z"]).n_seen_ == 13
 
-    def test_a_refused_start_leaves_a_fresh_learner(self):
+    def test_a_refused_first_chunk_leaves_a_fresh_learner(self):
         model = ExemplarClustering(5, budget="1 KiB")
         with pytest.raises(BudgetError):
             model.partial_fit(blobs(100))
@@ -316,7 +333,7 @@ class TestInput:
     def test_positions_count_rows_of_weight_zero(self):
         X = np.arange(6.0)[:, None]
         model = ExemplarClustering(6, random_state=0).partial_fit(X[:3], sample_weight=[1, 0, 1]).partial_fit(X[3:])
-        np.testing.assert_array_equal(X[model.exemplar_indices_], model.exemplars_)
+        np.testing.assert_array_equal(X[model.exemplar_ids_], model.exemplars_)
 
     def test_numbers_that_overflow_are_refused(self):
         with pytest.raises(ValueError, match="overflow"), np.errstate(all="ignore"):
@@ -325,9 +342,9 @@ class TestInput:
     def test_row_ids_are_carried_through(self):
         X = blobs(500)
         model = ExemplarClustering(5, random_state=0).partial_fit(X, row_ids=np.arange(500) * 10 + 7)
-        np.testing.assert_array_equal(X[(model.exemplar_indices_ - 7) // 10], model.exemplars_)
+        np.testing.assert_array_equal(X[(model.exemplar_ids_ - 7) // 10], model.exemplars_)
         table = model.table(X)
-        np.testing.assert_array_equal(table["exemplar"], model.exemplar_indices_[model.predict(X)])
+        np.testing.assert_array_equal(table["exemplar"], model.exemplar_ids_[model.predict(X)])
         np.testing.assert_allclose(table["dissimilarity"], model.transform(X).min(axis=1))
 
     def test_one_thread_and_two_give_the_same(self):
@@ -337,7 +354,7 @@ class TestInput:
         blobs_of = []
         for threads in (1, 2):
             with threadpool_limits(threads):
-                blobs_of.append(ExemplarClustering(20, budget=500, random_state=0).fit(X).to_bytes())
+                blobs_of.append(ExemplarClustering(20, n_validation=500, random_state=0).fit(X).to_bytes())
         assert blobs_of[0] == blobs_of[1]
 
 
@@ -345,18 +362,18 @@ class TestProcesses:
     def test_many_exemplars_and_many_rows(self):
         """Tiles of rows, and within them tiles of exemplars: one pool of threads serves both."""
         X = blobs(20_000, dtype=np.float32)
-        model = ExemplarClustering(300, budget=400, random_state=0).fit(X[:2000])
+        model = ExemplarClustering(300, n_validation=400, random_state=0).fit(X[:2000])
         D = pairwise_distances(X[:50], model.exemplars_, metric="sqeuclidean")
         np.testing.assert_allclose(model.transform(X)[:50], D, rtol=1e-2, atol=1e-3)
 
     def test_after_a_fork(self):
         """Threads do not survive a fork: the child must not wait for them."""
         X = blobs(3000)
-        ExemplarClustering(8, budget=500, random_state=0).fit(X)
+        ExemplarClustering(8, n_validation=500, random_state=0).fit(X)
         child = os.fork()
         if child == 0:
             signal.alarm(60)
-            ExemplarClustering(8, budget=500, random_state=0).fit(X)
+            ExemplarClustering(8, n_validation=500, random_state=0).fit(X)
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
 
@@ -369,7 +386,7 @@ class TestProcesses:
         X = blobs(2000)
         before = blas()
         with ThreadPoolExecutor(4) as pool:
-            fits = [pool.submit(ExemplarClustering(5, budget=200, random_state=0).fit, X) for _ in range(8)]
+            fits = [pool.submit(ExemplarClustering(5, n_validation=200, random_state=0).fit, X) for _ in range(8)]
             states = {fit.result().to_bytes() for fit in fits}
         assert blas() == before
         assert len(states) == 1
@@ -379,7 +396,7 @@ class TestWeights:
     def test_two_is_twice(self):
         X = blobs(60)
         weight = np.where(np.arange(60) < 20, 2.0, 1.0)
-        given = {"locked": X[:3], "budget": 200, "phantom": "origin"}
+        given = {"locked": X[:3], "n_validation": 200, "phantom": "origin"}
         weighted = ExemplarClustering(3, **given).fit(X, sample_weight=weight)
         twice = ExemplarClustering(3, **given).fit(np.concatenate([X, X[:20]]))
         assert weighted.utility_ == pytest.approx(twice.utility_, rel=1e-12)
@@ -394,19 +411,29 @@ class TestWeights:
 
     def test_sizes_count_the_whole_stream(self):
         X = blobs(5000)
-        model = learn(ExemplarClustering(5, budget=1000, random_state=0), X)
+        model = learn(ExemplarClustering(5, n_validation=1000, random_state=0), X)
         true = np.bincount(model.predict(X), minlength=5)
         assert model.cluster_sizes_.sum() == pytest.approx(5000)
         assert np.abs(model.cluster_sizes_ - true).max() < 5 * np.sqrt(1000) * 5
 
 
 class TestGivenExemplars:
+    def test_picks_are_the_exemplars(self):
+        X = blobs(900)
+        model = ExemplarClustering(6, locked=X[:2] + 1, random_state=0).fit(X)
+        picks = model.picks()
+        assert picks.kind == "exemplar"
+        assert picks.rows is model.exemplars_ or np.array_equal(picks.rows, model.exemplars_)
+        np.testing.assert_array_equal(picks.ids, model.exemplar_ids_)
+        np.testing.assert_array_equal(picks.weights, model.cluster_sizes_)
+        assert picks.weights.sum() == pytest.approx(900)
+
     def test_locked_stay_and_initial_may_go(self):
         X = blobs(3000)
         odd = np.full((2, 3), 500.0)
         locked = ExemplarClustering(6, locked=odd, random_state=0).fit(X)
         np.testing.assert_array_equal(locked.exemplars_[:2], odd)
-        assert (locked.exemplar_indices_[:2] == -1).all()
+        assert (locked.exemplar_ids_[:2] == -1).all()
         initial = ExemplarClustering(6, initial=odd, random_state=0).fit(X)
         assert not (initial.exemplars_ == 500).any()
 
@@ -423,16 +450,21 @@ class TestPhantom:
     @pytest.mark.parametrize("phantom", ["far", "mean", "origin", "random", 30.0, np.zeros(3)])
     def test_utility_is_the_definition(self, phantom):
         X = blobs(500)
-        model = ExemplarClustering(4, budget=500, phantom=phantom, random_state=0).fit(X)
+        model = ExemplarClustering(4, n_validation=500, phantom=phantom, random_state=0).fit(X)
         D = pairwise_distances(model.exemplars_, X, metric="sqeuclidean").min(axis=0)
         away = np.broadcast_to(model._F.phantom_to(X), len(X))
         assert model.utility_ == pytest.approx(np.mean(away - np.minimum(away, D)), rel=1e-9)
         assert model.score(X) == pytest.approx(model.utility_, rel=1e-9)
 
-    def test_the_mean_follows_the_stream(self):
+    def test_the_mean_is_that_of_the_stream(self):
         X = np.linspace(0, 100, 2000)[:, None] + np.random.default_rng(0).normal(size=(2000, 1))
-        model = learn(ExemplarClustering(3, budget=200, phantom="mean", random_state=0), X)
+        model = learn(ExemplarClustering(3, n_validation=200, phantom="mean", random_state=0), X)
         assert model._F.phantom[0, 0] == pytest.approx(X.mean(), abs=2)
+
+    def test_the_phantom_is_not_changed_midway(self):
+        model = ExemplarClustering(3, random_state=0).partial_fit(blobs(100))
+        with pytest.raises(ValueError, match="_phantom must be that of the parameters, 'mean'"):
+            model.set_params(phantom="mean").partial_fit(blobs(100))
 
     def test_objects_have_no_mean(self):
         with pytest.raises(ValueError, match='phantom="far"'):
@@ -454,29 +486,62 @@ class TestBudget:
         model = ExemplarClustering(20, budget="300 KiB", random_state=0)
         plan = model.plan(3, dtype)
         learn(model, blobs(8000, dtype=dtype))
-        assert len(model.validation_rows_) == plan.rows
+        assert len(model.validation_rows_) + 20 == plan.rows
         assert 0.9 * plan.nbytes <= model.nbytes_ <= plan.nbytes <= 300 * 1024
         assert "300" in str(plan) or "29" in str(plan)
 
-    def test_an_int_counts_validation_rows(self):
+    def test_an_int_counts_all_rows(self):
         model = learn(ExemplarClustering(5, budget=123, random_state=0), blobs(2000))
+        assert len(model.validation_rows_) == 118
+        assert model.n_retained_ == 123 == model.plan(3).rows
+
+    def test_validation_rows_by_number(self):
+        model = learn(ExemplarClustering(5, n_validation=123, random_state=0), blobs(2000))
         assert len(model.validation_rows_) == 123
+        with pytest.raises(BudgetError, match=r"123 validation rows .* at least 128 rows; got 100"):
+            ExemplarClustering(5, budget=100, n_validation=123).fit(blobs(10))
+        with pytest.raises(ValueError, match="n_validation must be at least n_exemplars, 5; got 4"):
+            ExemplarClustering(5, n_validation=4).fit(blobs(10))
+
+    @pytest.mark.parametrize("budget", [None, 10_000, "64 MiB"])
+    def test_more_rows_than_useful_are_not_kept(self, budget):
+        model = ExemplarClustering(5, budget=budget, random_state=0).fit(blobs(4000))
+        assert len(model.validation_rows_) == 3000
+        assert ExemplarClustering(200, budget=budget).plan(3, np.float32).rows == 200 + 32 * 200
+
+    def test_n_validation_is_not_changed_midway(self):
+        model = ExemplarClustering(5, n_validation=50, random_state=0).partial_fit(blobs(200))
+        with pytest.raises(ValueError, match="n_validation of the parameters, 60"):
+            model.set_params(n_validation=60).partial_fit(blobs(200))
 
     def test_history_stays_small(self):
-        model = ExemplarClustering(2, budget=10, random_state=0)
+        model = ExemplarClustering(2, n_validation=10, random_state=0)
         for row in np.random.default_rng(0).normal(size=(700, 1, 2)):
             model.partial_fit(row)
         history = model.history_
-        assert len(history["candidates"]) <= 512
-        assert history["candidates"][-1] == 700
-        assert (np.diff(history["candidates"]) > 0).all()
+        assert len(history["n_seen"]) <= 512
+        assert history["n_seen"][-1] == history["candidates"][-1] == 700
+        assert (np.diff(history["n_seen"]) > 0).all()
+
+    def test_history_counts_rows_once(self):
+        X = blobs(1200)
+        model = ExemplarClustering(8, n_validation=300, min_gain=0.0, patience=3000, random_state=0)
+        history = model.fit(modicum.stream(X, chunk_size=100)).history_
+        assert next(iter(history)) == "n_seen"
+        assert history["n_seen"][-1] == 1200
+        assert history["candidates"][-1] == model.n_candidates_ > 1200
+        assert (np.diff(history["n_seen"]) >= 0).all()
+        other = ExemplarClustering(8, n_validation=300, min_gain=0.0, patience=3000, random_state=1).fit(X[:700])
+        history = model.merge(other).partial_fit(X[:50]).history_
+        assert (np.diff(history["n_seen"]) >= 0).all()
+        assert set(history["n_seen"][-2:]) == {1900, 1950}
 
 
 class TestConfidence:
     def test_spent_and_saved_add_up(self):
         X = blobs(4000, dtype=np.float32)
-        racing = ExemplarClustering(5, budget=1000, confidence=0.95, random_state=0).fit(X)
-        exact = ExemplarClustering(5, budget=1000, random_state=0).fit(X)
+        racing = ExemplarClustering(5, n_validation=1000, confidence=0.95, random_state=0).fit(X)
+        exact = ExemplarClustering(5, n_validation=1000, random_state=0).fit(X)
         assert racing.n_evaluations_ + racing.n_evaluations_saved_ == exact.n_evaluations_
         assert exact.n_evaluations_saved_ == 0
         assert loss(X, racing.exemplars_) < 1.1 * loss(X, exact.exemplars_)
@@ -484,17 +549,19 @@ class TestConfidence:
     def test_clear_cases_save(self):
         X = blobs(6000, dtype=np.float32)
         far = np.full((5, 3), 300.0, np.float32) + np.arange(5)[:, None]
-        racing = ExemplarClustering(5, budget=3000, confidence=0.9, initial=far, swaps="one", random_state=0).fit(X)
-        exact = ExemplarClustering(5, budget=3000, initial=far, swaps="one", random_state=0).fit(X)
+        racing = ExemplarClustering(5, n_validation=3000, confidence=0.9, initial=far, swaps="one", random_state=0).fit(
+            X
+        )
+        exact = ExemplarClustering(5, n_validation=3000, initial=far, swaps="one", random_state=0).fit(X)
         assert racing.n_evaluations_saved_ > 100_000  # of the 64 * 3000 of a block, in the first few
         assert loss(X, racing.exemplars_) < 1.1 * loss(X, exact.exemplars_)
 
     def test_error_bound_and_its_inverse(self):
         X = blobs(5000)
-        model = learn(ExemplarClustering(5, budget=400, random_state=0), X)
-        bound = model.error_bound(0.05)
-        largest = model._F.to_slots.values[:, 0].max()
-        assert ExemplarClustering.budget_for(error=bound, value_range=largest, delta=0.05, n_rows=5000) == 400
+        model = learn(ExemplarClustering(5, n_validation=400, random_state=0), X)
+        bound = model.error_bound(0.95)
+        given = {"value_range": model._F.to_phantom.max(), "confidence": 0.95, "n_rows": 5000}
+        assert ExemplarClustering.n_validation_for(error=bound, **given) == 400
         assert model.error_bound(0.5) < bound
         assert ExemplarClustering(5).fit(X[:100]).error_bound() == 0  # all rows are in the sample
 
@@ -503,32 +570,39 @@ class TestConfidence:
         X = blobs(3000)
         wrong = 0
         for seed in range(60):
-            model = ExemplarClustering(3, budget=100, locked=X[:3], phantom="origin", random_state=seed).fit(X)
-            wrong += abs(model.utility_ - model.score(X)) > model.error_bound(0.2)
+            model = ExemplarClustering(3, n_validation=100, locked=X[:3], phantom="origin", random_state=seed).fit(X)
+            wrong += abs(model.utility_ - model.score(X)) > model.error_bound(0.8)
         assert wrong <= 12
 
 
 class TestFit:
     def test_patience_passes_until_nothing_changes(self):
         X = blobs(1000)
-        once = ExemplarClustering(8, budget=1000, min_gain=0.0, random_state=0).fit(X)
-        patient = ExemplarClustering(8, budget=1000, min_gain=0.0, patience=5000, random_state=0).fit(X)
+        once = ExemplarClustering(8, n_validation=1000, min_gain=0.0, random_state=0).fit(X)
+        patient = ExemplarClustering(8, n_validation=1000, min_gain=0.0, patience=5000, random_state=0).fit(X)
         assert patient.n_candidates_ > once.n_candidates_
         assert patient.utility_ >= once.utility_
         assert patient.n_seen_ == 1000
 
+    def test_absent_rows_are_not_offered_in_later_passes(self):
+        X = np.concatenate([np.full((300, 3), 50.0), blobs(300) / 10])
+        weight = np.repeat([0.0, 1.0], 300)
+        model = ExemplarClustering(3, initial=X[300:303] + 40, patience=2000, random_state=0).fit(X, None, weight)
+        assert model.n_candidates_ > 300
+        assert model.exemplar_ids_.min() >= 300
+
     def test_large_arrays_go_in_chunks(self, monkeypatch):
         X = blobs(3000)
         monkeypatch.setattr("modicum.contract.learner.ONE_CHUNK_BYTES", 1000)
-        model = ExemplarClustering(5, budget=300, random_state=0).fit(X)
+        model = ExemplarClustering(5, n_validation=300, random_state=0).fit(X)
         assert model.n_seen_ == 3000
-        np.testing.assert_array_equal(X[model.exemplar_indices_], model.exemplars_)
+        np.testing.assert_array_equal(X[model.exemplar_ids_], model.exemplars_)
 
     def test_files_and_streams(self, tmp_path):
         X = blobs(2000)
         np.save(tmp_path / "x.npy", X)
         for source in (tmp_path / "x.npy", modicum.stream(tmp_path / "x.npy", chunk_size=300)):
-            assert ExemplarClustering(5, budget=300, random_state=0).fit(source).n_seen_ == 2000
+            assert ExemplarClustering(5, n_validation=300, random_state=0).fit(source).n_seen_ == 2000
 
     def test_in_a_pipeline(self):
         X = blobs(500)

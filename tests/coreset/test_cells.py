@@ -1,19 +1,13 @@
-"""Cells by brute force, laws by their formulas, and what systematic draws promise."""
+"""Cells against brute force."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from modicum.coreset.cells import Cells
-from modicum.coreset.laws import lightweight, mixture, sensitivity, uniform
-from modicum.coreset.systematic import inclusion, systematic
-
-LAWS = [sensitivity, mixture, lightweight, uniform]
 
 
 @pytest.fixture
@@ -29,9 +23,6 @@ def rows():
 
 def squares(X, centers):
     return cdist(X.astype(np.float64), centers.astype(np.float64), "sqeuclidean")
-
-
-# ---- cells ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,131 +95,3 @@ def test_rows_of_cells_left_out_go_to_the_nearest_that_remain(rows):
     assert_array_equal(fewer.labels, squares(X, X[::40][[0, 2, 5]]).argmin(axis=1))
     assert_allclose(fewer.weights.sum(), w.sum())
     assert cells.only(np.arange(len(cells.centers))) is cells
-
-
-# ---- laws ----------------------------------------------------------------------------------------
-
-
-def test_sensitivity_is_the_formula(rows):
-    X, w = rows
-    B = X[::40]
-    k, d2 = len(B), squares(X, B)
-    cell = d2.argmin(axis=1)
-    W, a = w.sum(), 16 * (math.log(k) + 2)
-    c = sum(w[i] * d2[i].min() for i in range(len(X))) / W
-    expected = []
-    for i in range(len(X)):
-        same = [j for j in range(len(X)) if cell[j] == cell[i]]
-        W_i = sum(w[j] for j in same)
-        c_i = sum(w[j] * d2[j].min() for j in same) / W_i
-        expected.append(a * d2[i].min() / c + 2 * a * c_i / c + 4 * W / W_i)
-    assert_allclose(sensitivity(Cells.around(X, w, B)), expected)
-
-
-def test_mixture_is_the_formula(rows):
-    X, w = rows
-    d2 = squares(X, X[::40])
-    cell = d2.argmin(axis=1)
-    total = sum(w[i] * d2[i].min() for i in range(len(X)))
-    expected = [5 / w[cell == cell[i]].sum() + d2[i].min() / total for i in range(len(X))]
-    assert_allclose(mixture(Cells.around(X, w, X[::40])), expected)
-
-
-def test_lightweight_is_the_formula(rows):
-    X, w = rows
-    d2 = squares(X, np.average(X, axis=0, weights=w)[None])[:, 0]
-    law = w * lightweight(Cells.around_mean(X, w))
-    assert_allclose(law / law.sum(), w * (0.5 / w.sum() + 0.5 * d2 / (w @ d2)))
-
-
-def test_uniform_draws_by_weight_alone(rows):
-    assert_array_equal(uniform(Cells.undivided(*rows)), 1)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_a_weight_is_a_row_given_several_times(rows, law):
-    X = rows[0]
-    times = np.random.default_rng(1).integers(1, 5, len(X))
-    once, repeated = np.arange(len(X)), np.repeat(np.arange(len(X)), times)
-    scores = law(Cells.around(X, times.astype(float), X[::40]))
-    of_repeated = law(Cells.around(X[repeated], np.ones(len(repeated)), X[::40]))
-    assert_allclose(scores[repeated], of_repeated)
-    drawn = np.bincount(repeated, inclusion(of_repeated, 20))
-    assert_allclose(inclusion(times * scores, 20)[once], drawn)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_scores_where_every_row_is_a_center(law):
-    X = np.repeat([[0.0], [1], [5]], [6, 3, 1], axis=0)
-    scores = law(Cells.around(X, np.ones(10), np.array([[0.0], [1], [5]])))
-    assert np.isfinite(scores).all()
-    assert (scores > 0).all()
-
-
-def test_sensitivity_bounds_the_part_of_any_cost_that_a_row_has(rows):
-    """A cluster that is small and tight is nothing to centers of the construction, and all to others."""
-    X = np.concatenate([rows[0], np.full((2, 3), 300.0)])
-    w = np.ones(len(X))
-    rng = np.random.default_rng(0)
-    bound = sensitivity(Cells.around_seeds(X, w, 6, rng))
-    for _ in range(300):
-        gaps = squares(X, X[rng.choice(len(X), 6, replace=False)]).min(axis=1)
-        assert (gaps / gaps.mean() <= bound).all()
-
-
-# ---- systematic draws ----------------------------------------------------------------------------
-
-masses = st.lists(st.floats(1e-6, 1e6) | st.just(0.0), min_size=1, max_size=40).filter(any).map(np.array)
-
-
-@given(masses, st.integers(1, 50))
-@settings(max_examples=100, deadline=None)
-def test_probabilities_sum_to_the_size_in_proportion_to_the_mass(mass, size):
-    chances = inclusion(mass, size)
-    assert_allclose(chances.sum(), min(size, np.count_nonzero(mass)), rtol=1e-9)
-    assert chances.max() <= 1
-    assert_array_equal(chances[mass == 0], 0)
-    free = (chances > 0) & (chances < 1)
-    if free.any():
-        shares = chances[free] / mass[free]
-        assert_allclose(shares, shares[0], rtol=1e-9)
-        assert (mass[chances == 1] * shares[0] >= 1 - 1e-9).all()
-
-
-@given(masses, st.integers(1, 50), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
-def test_every_run_of_neighbors_has_its_share_give_or_take_one(mass, size, seed):
-    hit, chances = systematic(mass, size, np.random.default_rng(seed))
-    expected = inclusion(mass, size)
-    assert_array_equal(chances, expected[hit])
-    assert (np.diff(hit) > 0).all()
-    assert len(hit) == min(size, np.count_nonzero(mass))
-    counts = np.isin(np.arange(len(mass)), hit) - expected
-    ahead = np.concatenate([[0.0], np.cumsum(counts)])  # a run's surplus is the difference of two of these
-    assert ahead.max() - ahead.min() < 1 + 1e-9
-
-
-def test_every_item_is_drawn_with_its_probability():
-    mass = np.array([5.0, 0.3, 0, 1, 1, 0.01, 40, 2, 0.7, 0])
-    chances, drawn = inclusion(mass, 4), np.zeros(10)
-    rng = np.random.default_rng(0)
-    for _ in range(8000):
-        drawn[systematic(mass, 4, rng)[0]] += 1
-    error = 5 * np.sqrt(8000 * chances * (1 - chances))  # false alarms: fewer than one in 100,000
-    assert (np.abs(drawn - 8000 * chances) <= error + 1e-6).all()
-    assert drawn[6] == 8000
-    assert drawn[2] == drawn[9] == 0
-
-
-def test_a_start_at_zero_draws_no_item_without_mass():
-    class Zero:
-        def random(self):
-            return 0.0
-
-    assert_array_equal(systematic(np.array([0.0, 1, 1, 0, 1]), 3, Zero())[0], [1, 2, 4])
-
-
-def test_all_items_when_there_are_no_more():
-    hit, chances = systematic(np.array([3.0, 0, 1e-9, 2]), 7, np.random.default_rng(0))
-    assert_array_equal(hit, [0, 2, 3])
-    assert_array_equal(chances, 1)

@@ -47,7 +47,7 @@ def test_buckets_add_up_and_rows_are_certain(bucket):
     assert estimate_sum([rows], [of_rows], [of_rows], 0.9).error_bound < 1e-13
 
 
-def test_what_cells_nearest_to_one_center_cost_is_certain(bucket):
+def test_the_cost_of_cells_nearest_to_one_center_is_certain(bucket):
     centers = np.array([[-1.0, 0.3], [1.0, -0.5]])
     gaps = cdist(bucket.points, centers, "sqeuclidean")
     expected = np.empty(12)
@@ -73,8 +73,8 @@ def one_clump(rng, count=6000):
     return rng.normal(size=(count, 3))
 
 
-def learned(X, size, seed, streamed=False, weight=None, **params):
-    coreset = KMeansCoreset(size, 15, random_state=seed, **params)
+def learned(X, n_points, seed, streamed=False, weight=None, **params):
+    coreset = KMeansCoreset(n_points, 15, random_state=seed, **params)
     if not streamed:
         return coreset.fit(X, sample_weight=weight)
     for start in range(0, len(X), 150):
@@ -82,13 +82,13 @@ def learned(X, size, seed, streamed=False, weight=None, **params):
     return coreset
 
 
-def judged(make, size, *, n_seeds=40, n_sets=3, n_centers=15, **params):
+def judged(make, n_points, *, n_seeds=40, n_sets=3, n_centers=15, **params):
     """For pairs of coresets and center sets: whether the bound held, the bound, and the error, relative to the cost."""
     found = []
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
         X = make(rng)
-        coreset = learned(X, size, seed, **params)
+        coreset = learned(X, n_points, seed, **params)
         for _ in range(n_sets):
             centers = X[rng.choice(len(X), n_centers, replace=False)]
             true = cost(X, centers)
@@ -101,7 +101,7 @@ def judged(make, size, *, n_seeds=40, n_sets=3, n_centers=15, **params):
 @pytest.mark.parametrize("make", [clusters, one_clump])
 @pytest.mark.parametrize("streamed", [False, True])
 def test_nine_in_ten_costs_are_within_the_bound(make, streamed):
-    """Bounds of calibrated points are on the safe side: they hold nearly always, and say no nonsense."""
+    """Bounds of calibrated points are on the safe side: they hold nearly always, and are not vacuous."""
     held, bound, error = judged(make, 300, streamed=streamed)
     assert held >= 0.9
     assert bound < 10 * error
@@ -109,7 +109,7 @@ def test_nine_in_ten_costs_are_within_the_bound(make, streamed):
 
 @pytest.mark.parametrize("make", [clusters, one_clump])
 @pytest.mark.parametrize("params", [{"calibrate": False}, {"method": "lightweight"}, {"method": "uniform"}], ids=str)
-def test_bounds_without_calibration_are_as_wide_as_they_must_be(make, params):
+def test_bounds_without_calibration_hold_and_are_tight(make, params):
     """At a true rate of 0.87, fewer than 0.8 of 120 pairs hold in one run of 100."""
     held, bound, error = judged(make, 300, streamed="method" in params, **params)
     assert held >= 0.8
@@ -124,7 +124,7 @@ def test_one_center_and_few_points(streamed):
 
 
 @pytest.mark.parametrize("calibrate", [True, False])
-def test_bounds_and_errors_fall_like_the_root_of_the_size(calibrate):
+def test_bounds_and_errors_fall_like_the_root_of_the_number_of_points(calibrate):
     _, *small = judged(clusters, 200, n_seeds=20, calibrate=calibrate)
     _, *large = judged(clusters, 1800, n_seeds=20, calibrate=calibrate)
     for before, after in zip(small, large, strict=True):  # 9 times the points
@@ -146,7 +146,7 @@ def test_sensitivity_beats_the_plain_sample():
     assert errors["sensitivity"] < 0.5 * errors["uniform"]
 
 
-def test_all_rows_leave_no_doubt():
+def test_with_all_rows_the_bound_is_rounding_error():
     X = clusters(np.random.default_rng(0), 100)
     w = np.random.default_rng(1).uniform(0, 2, 100)
     value, bound = learned(X, 100, 0, weight=w).cost(X[:5])

@@ -1,4 +1,4 @@
-"""The k-means coreset of arrays and streams: weight, room, merging, files, and rows of every kind."""
+"""The k-means coreset of arrays and streams: weight, memory, merging, files, and rows of every kind."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from modicum import KMeansCoreset, Learner
 from modicum.contract.validation import LARGEST_VALUE
-from modicum.coreset.coreset import LARGEST_BUCKET, ROOM
+from modicum.coreset.coreset import BUCKETFULS, MAX_CAPACITY
 from modicum.datasets import mixture
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.rules.budget import as_budget
@@ -22,8 +22,8 @@ def rows(count=4000, seed=0):
 
 def streamed(coreset, X, chunk=70, weight=None):
     for start in range(0, len(X), chunk):
-        part = slice(start, start + chunk)
-        coreset.partial_fit(X[part], sample_weight=None if weight is None else weight[part])
+        rows = slice(start, start + chunk)
+        coreset.partial_fit(X[rows], sample_weight=None if weight is None else weight[rows])
     return coreset
 
 
@@ -47,7 +47,7 @@ def test_weight_and_mean_of_all_rows_are_kept(weighted, chunk):
     assert_allclose(weights.sum(), w.sum(), rtol=1e-11)
     assert_allclose(np.average(points, axis=0, weights=weights), np.average(X, axis=0, weights=w), rtol=1e-9)
     assert_array_equal(coreset.points_, points)
-    assert_array_equal(coreset.weights_, weights)
+    assert_array_equal(coreset.point_weights_, weights)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -57,7 +57,9 @@ def test_costs_are_unbiased_through_the_tree_without_calibration(method):
     found = []
     for seed in range(150):
         coreset = KMeansCoreset(15, 3, method=method, calibrate=False, random_state=seed)
-        found.append((coreset.partial_fit(X[:130]).partial_fit(X[130:]).cost(centers).value, coreset.weights_.sum()))
+        found.append(
+            (coreset.partial_fit(X[:130]).partial_fit(X[130:]).cost(centers).value, coreset.point_weights_.sum())
+        )
     true, error = [cost(X, centers), 300], np.std(found, axis=0) / np.sqrt(150)
     assert (np.abs(np.mean(found, axis=0) - true) < 4.5 * error + 1e-9).all()  # one false alarm in 70,000
 
@@ -69,7 +71,7 @@ def test_points_that_are_not_calibrated_are_rows(params):
     assert_array_equal(cdist(coreset.points_, X).min(axis=1), 0)
 
 
-def test_few_rows_are_kept_as_they_are():
+def test_few_rows_are_kept_unchanged():
     X, w = rows(50), np.arange(1.0, 51)
     points, weights = KMeansCoreset(50, 5).fit(X, sample_weight=w).as_sample()
     assert_array_equal(points, X)
@@ -81,7 +83,7 @@ def test_units_of_weight_do_not_matter(exponent):
     X, w = rows(), np.random.default_rng(0).uniform(0.5, 2, 4000)
     plain, scaled = (KMeansCoreset(60, 5, random_state=0).fit(X, sample_weight=w * s) for s in (1.0, 2.0**exponent))
     assert_array_equal(scaled.points_, plain.points_)
-    assert_array_equal(scaled.weights_, plain.weights_ * 2.0**exponent)
+    assert_array_equal(scaled.point_weights_, plain.point_weights_ * 2.0**exponent)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -105,8 +107,8 @@ def test_a_single_heavy_row():
     X, w = rows(), np.ones(4000)
     w[1234] = 1e9
     coreset = streamed(KMeansCoreset(100, 5, random_state=0), X, weight=w)
-    assert_allclose(coreset.weights_.max(), 1e9, rtol=1e-3)
-    assert_allclose(coreset.points_[coreset.weights_.argmax()], X[1234], atol=1e-2)
+    assert_allclose(coreset.point_weights_.max(), 1e9, rtol=1e-3)
+    assert_allclose(coreset.points_[coreset.point_weights_.argmax()], X[1234], atol=1e-2)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -115,7 +117,7 @@ def test_a_single_heavy_row():
 )
 def test_rows_alike(method, X):
     coreset = streamed(KMeansCoreset(20, 6, method=method, random_state=0), X)
-    assert_allclose(coreset.weights_.sum(), 900, rtol=0.3)
+    assert_allclose(coreset.point_weights_.sum(), 900, rtol=0.3)
     assert_allclose(coreset.cost(X[:1]).value, cost(X, X[:1]), rtol=0.3, atol=1e-9)
     if len(np.unique(X)) < 5:
         assert_allclose(cdist(coreset.points_, X).min(axis=1), 0, atol=1e-12)
@@ -124,13 +126,13 @@ def test_rows_alike(method, X):
 def test_more_clusters_than_rows():
     X = rows(30)
     coreset = streamed(KMeansCoreset(10, 500, random_state=0), X, 7)
-    assert_allclose(coreset.weights_.sum(), 30)
+    assert_allclose(coreset.point_weights_.sum(), 30)
 
 
-# ---- what is asked -------------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------------------
 
 
-def test_asking_changes_nothing_and_answers_the_same():
+def test_answering_changes_nothing():
     coreset = streamed(KMeansCoreset(50, 5, random_state=0), rows())
     before, first = coreset.to_bytes(), coreset.as_sample()
     coreset.cost(rows(3))
@@ -141,11 +143,11 @@ def test_asking_changes_nothing_and_answers_the_same():
         assert_array_equal(mine, restored)
 
 
-def test_a_summary_of_another_size_is_a_question_too():
+def test_the_number_of_points_may_be_changed_later():
     coreset = streamed(KMeansCoreset(50, 5, random_state=0), rows())
     points = coreset.points_
-    assert len(coreset.set_params(size=20).points_) == 20
-    assert_array_equal(coreset.set_params(size=50).points_, points)
+    assert len(coreset.set_params(n_points=20).points_) == 20
+    assert_array_equal(coreset.set_params(n_points=50).points_, points)
 
 
 def test_the_summary_may_be_written_to():
@@ -165,7 +167,7 @@ def test_confidence_widens_the_bound():
             coreset.cost(rows(5), confidence=confidence)
 
 
-def test_centers_that_can_not_be_judged():
+def test_invalid_centers():
     coreset = KMeansCoreset(50, 5, random_state=0).fit(rows())
     with pytest.raises(DataError, match="centers have 2 columns, rows 3"):
         coreset.cost(np.zeros((4, 2)))
@@ -204,27 +206,25 @@ def test_the_largest_values_have_costs():
     assert_allclose(estimate.value / LARGEST_VALUE**2, cost(X / LARGEST_VALUE, X[:3] / LARGEST_VALUE), rtol=0.3)
 
 
-# ---- room ----------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 
 
-def test_room_for_any_chunks():
+def test_memory_for_any_chunks():
     X = rows(3000)
     for chunks in ([1] * 800, [3000], [399, 400, 401, 1, 799], [7] * 200):
         coreset, start = KMeansCoreset(20, 3, random_state=0), 0
         for count in chunks:
             coreset.partial_fit(X[start : start + count])
             start += count
-            assert coreset.n_retained_ <= ROOM * 20
+            assert coreset.n_retained_ <= BUCKETFULS * 20
             assert coreset.nbytes_ <= coreset.plan(3).nbytes
             assert len(coreset.points_) <= 20
 
 
-@pytest.mark.parametrize(
-    ("budget", "held"), [(None, 20), (200, 20), (209, 20), (310, 31), (10**6, 20 * LARGEST_BUCKET)]
-)
+@pytest.mark.parametrize(("budget", "held"), [(None, 20), (200, 20), (209, 20), (310, 31), (10**6, 20 * MAX_CAPACITY)])
 def test_a_budget_of_rows(budget, held):
     coreset = streamed(KMeansCoreset(20, 3, budget=budget, random_state=0), rows())
-    assert coreset.plan(3).rows == ROOM * held
+    assert coreset.plan(3).rows == BUCKETFULS * held
     assert max(map(len, coreset._tree.buckets)) == held
     assert len(coreset.points_) == 20
 
@@ -235,8 +235,8 @@ def test_a_budget_of_bytes(dtype, budget):
     coreset = KMeansCoreset(20, 3, budget=budget, random_state=0)
     limit, most = as_budget(budget).nbytes, 0
     assert coreset.plan(3, dtype).nbytes <= limit
-    for part in np.array_split(rows().astype(dtype), 90):
-        coreset.partial_fit(part)
+    for chunk in np.array_split(rows().astype(dtype), 90):
+        coreset.partial_fit(chunk)
         most = max(most, coreset.nbytes_)
     assert most <= coreset.plan(3, dtype).nbytes
     assert most > 0.7 * limit or budget == "1 MiB"
@@ -272,7 +272,7 @@ def test_shards_too_large_for_single_precision_are_refused():
     left = KMeansCoreset(20, 3, random_state=0).fit(rows().astype(np.float32))
     right = KMeansCoreset(20, 3, random_state=0).fit(rows() * 1e45)
     before = left.to_bytes()
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match=r"KMeansCoreset.merge: a value of .* too large for the float32 rows here"):
         left.merge(right)
     assert left.to_bytes() == before
 
@@ -333,7 +333,7 @@ def change(name):
         "too few rows",
     ],
 )
-def test_files_that_make_no_sense_are_refused(damage):
+def test_damaged_files_are_refused(damage):
     coreset = streamed(KMeansCoreset(20, 5, random_state=0), rows(3000))
     assert len(coreset._tree.buckets[0].starts) > 1
     assert len(coreset._tree.rows) > 1

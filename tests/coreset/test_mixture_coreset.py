@@ -28,13 +28,13 @@ def rows(count=4000, seed=0):
 
 def streamed(coreset, X, chunk=70, weight=None):
     for start in range(0, len(X), chunk):
-        part = slice(start, start + chunk)
-        coreset.partial_fit(X[part], sample_weight=None if weight is None else weight[part])
+        rows = slice(start, start + chunk)
+        coreset.partial_fit(X[rows], sample_weight=None if weight is None else weight[rows])
     return coreset
 
 
 @pytest.mark.parametrize("density", [GaussianMixture(2, random_state=0), KernelDensity(bandwidth=2.0)])
-def test_all_rows_leave_no_doubt(density):
+def test_with_all_rows_the_bound_is_rounding_error(density):
     X, w = rows(100), np.arange(1.0, 101)
     density.fit(X)
     value, bound = MixtureCoreset(100, 3).fit(X, sample_weight=w).cost(density)
@@ -81,11 +81,11 @@ def test_points_that_are_not_calibrated_are_rows():
     X = rows()
     coreset = streamed(MixtureCoreset(60, 5, random_state=0), X)
     assert_array_equal(cdist(coreset.points_, X).min(axis=1), 0)
-    assert abs(coreset.weights_.sum() / 4000 - 1) < 0.5
+    assert abs(coreset.point_weights_.sum() / 4000 - 1) < 0.5
 
 
 @pytest.mark.parametrize("calibrate", [False, True])
-def test_a_small_cluster_is_not_forgotten(calibrate):
+def test_a_small_cluster_is_kept(calibrate):
     X = rows()
     X[2000:2008] += 100
     for seed in range(5):

@@ -139,14 +139,14 @@ def test_more_candidates_make_better_centers():
 # ---- edges ---------------------------------------------------------------------------------------
 
 
-def test_fewer_different_rows_than_centers():
+def test_fewer_distinct_rows_than_centers():
     X = np.repeat([[1.0, 2], [3, 4], [1e9, 0]], 50, axis=0)
     centers, rows = kmeans_plusplus(X, 8, random_state=0)
     assert_array_equal(np.sort(rows // 50), [0, 1, 2])
     assert_array_equal(centers, X[rows])
 
 
-def test_rows_of_weight_zero_are_no_centers():
+def test_rows_of_weight_zero_never_become_centers():
     weight = np.array([1.0, 1, 0, 0, 0, 1])
     _, rows = kmeans_plusplus(ROWS, 6, sample_weight=weight, random_state=0)
     assert_array_equal(np.sort(rows), [0, 1, 5])
@@ -170,12 +170,12 @@ def test_what_is_returned():
 @pytest.mark.parametrize(
     "weight", [[1.0] * 5, [1, 1, 1, -1, 1, 1], [1, 1, 1, np.nan, 1, 1], [np.inf] * 6, [0.0] * 6, np.ones((6, 1))]
 )
-def test_weights_that_are_none(weight):
+def test_invalid_weights(weight):
     with pytest.raises(ValueError, match="sample_weight must be one finite, non-negative number per row, not all 0"):
         kmeans_plusplus(ROWS, 2, sample_weight=weight)
 
 
 @pytest.mark.parametrize("numbers", [{"n_clusters": 0}, {"n_clusters": 2, "trials": 0}])
-def test_numbers_that_are_not_positive(numbers):
+def test_invalid_numbers(numbers):
     with pytest.raises(ValueError, match="must be positive"):
         kmeans_plusplus(ROWS, **numbers)

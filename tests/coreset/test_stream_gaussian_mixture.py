@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.mixture import GaussianMixture
 
-from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
 from modicum.coreset.stream_gaussian_mixture import StreamGaussianMixture
+from modicum.coreset.weighted_gaussian_mixture import WeightedGaussianMixture
 
 CENTERS = np.array([[0.0, 0, 0], [8, 0, 0], [0, 8, 4]])
 SHARES = [0.6, 0.3, 0.1]
@@ -31,7 +31,7 @@ def streamed(model, X, chunk=500):
 def test_close_to_the_mixture_of_all_rows(covariance_type):
     X, _ = rows(20_000)
     new, labels = rows(2_000, seed=1)
-    model = streamed(StreamGaussianMixture(3, covariance_type=covariance_type, size=500, random_state=0), X)
+    model = streamed(StreamGaussianMixture(3, covariance_type=covariance_type, n_points=500, random_state=0), X)
     full = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
     assert model.n_seen_ == 20_000
     assert model.n_retained_ < 5_000
@@ -43,11 +43,11 @@ def test_close_to_the_mixture_of_all_rows(covariance_type):
 
 def test_few_rows_are_fitted_as_they_are():
     X, _ = rows(300)
-    model = streamed(StreamGaussianMixture(3, size=500, random_state=0), X, chunk=77)
+    model = streamed(StreamGaussianMixture(3, n_points=500, random_state=0), X, chunk=77)
     points, weights = model.as_sample()
     assert_array_equal(points, X)
-    start = model.as_mixture()
-    given = {"weights_init": start.weights_, "means_init": start.means_, "precisions_init": start.precisions_}
+    found = model.as_mixture()
+    given = {"weights_init": found.weights_, "means_init": found.means_, "precisions_init": found.precisions_}
     again = GaussianMixture(3, **given).fit(X)
     assert_allclose(again.lower_bound_, model.score(X), atol=1e-3)  # within `tol`, there is nothing left to gain
     assert_allclose(weights, 1)
@@ -55,7 +55,7 @@ def test_few_rows_are_fitted_as_they_are():
 
 def test_answers_are_those_of_the_mixture():
     X, _ = rows(2_000)
-    model = StreamGaussianMixture(3, size=200, random_state=0).fit(X)
+    model = StreamGaussianMixture(3, n_points=200, random_state=0).fit(X)
     mixture = model.as_mixture()
     assert isinstance(mixture, WeightedGaussianMixture)
     for name in ("weights_", "means_", "covariances_", "precisions_cholesky_"):
@@ -72,35 +72,35 @@ def test_a_small_far_cluster_is_found():
     X, _ = rows(20_000)
     X[np.random.default_rng(5).choice(len(X), 20, replace=False)] += 100
     for seed in range(3):
-        model = streamed(StreamGaussianMixture(4, size=400, random_state=seed), X)
+        model = streamed(StreamGaussianMixture(4, n_points=400, random_state=seed), X)
         near = np.linalg.norm(model.means_ - (CENTERS.T @ SHARES + 100), axis=1).argmin()
         assert_allclose(model.weights_[near], 20 / 20_000, rtol=0.5)
         assert (model.means_[near] > 90).all()
 
 
 def test_components_grow_with_the_rows():
-    model = StreamGaussianMixture(3, size=50, random_state=0).partial_fit([[1.0, 2.0]])
+    model = StreamGaussianMixture(3, n_points=50, random_state=0).partial_fit([[1.0, 2.0]])
     assert model.means_.shape == (1, 2)
     model.partial_fit(np.random.default_rng(0).normal(size=(30, 2)))
     assert model.means_.shape == (3, 2)
 
 
-def test_warm_start_begins_with_the_last_model():
+def test_warm_start_initializes_with_the_last_model():
     X, _ = rows(3_000)
-    warm = StreamGaussianMixture(3, size=200, warm_start=True, random_state=0).partial_fit(X[:1500])
+    warm = StreamGaussianMixture(3, n_points=200, warm_start=True, random_state=0).partial_fit(X[:1500])
     first = warm.means_
     warm.partial_fit(X[1500:])
     assert_array_equal(np.linalg.norm(warm.means_[:, None] - first, axis=2).argmin(axis=1), [0, 1, 2])
     points, weights = warm.as_sample()
     assert_array_equal(warm.means_, StreamGaussianMixture.from_bytes(warm.to_bytes())._last["means_"])
-    cold = StreamGaussianMixture(3, size=200, random_state=0).partial_fit(X[:1500]).partial_fit(X[1500:])
+    cold = StreamGaussianMixture(3, n_points=200, random_state=0).partial_fit(X[:1500]).partial_fit(X[1500:])
     assert_allclose(warm.score(points, sample_weight=weights), cold.score(points, sample_weight=weights), atol=0.01)
 
 
 def test_merged_streams_are_one():
     X, _ = rows(8_000)
     new, _ = rows(1_000, seed=1)
-    left, right = (streamed(StreamGaussianMixture(3, size=300, random_state=i), X[i::2]) for i in range(2))
+    left, right = (streamed(StreamGaussianMixture(3, n_points=300, random_state=i), X[i::2]) for i in range(2))
     whole = GaussianMixture(3, random_state=0).fit(X)
     assert left.merge(right).n_seen_ == 8_000
     assert left.score(new) > whole.score(new) - 0.1
@@ -113,24 +113,24 @@ def test_plan_covers_what_is_held():
     assert plan.nbytes <= 256 * 1024
     streamed(model, X)
     solution = sum(value.nbytes for value in (model.weights_, model.means_, model.covariances_)) * 2
-    assert model.nbytes_ + solution + sum(part.nbytes for part in model.as_sample()) <= 256 * 1024
+    assert model.nbytes_ + solution + sum(array.nbytes for array in model.as_sample()) <= 256 * 1024
 
 
 def test_points_are_rows():
     X, _ = rows(20_000)
-    points, _ = streamed(StreamGaussianMixture(3, size=200, random_state=0), X).as_sample()
+    points, _ = streamed(StreamGaussianMixture(3, n_points=200, random_state=0), X).as_sample()
     assert len(points) == 200
     assert set(map(tuple, points)) <= set(map(tuple, X))
 
 
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")  # one step tells where it began
-def test_a_warm_start_begins_with_all_of_the_last_model():
+def test_a_warm_start_uses_weights_means_and_covariances():
     X, _ = rows(6_000)
-    model = StreamGaussianMixture(3, size=300, tol=1e-9, max_iter=1, warm_start=True, random_state=0)
+    model = StreamGaussianMixture(3, n_points=300, tol=1e-9, max_iter=1, warm_start=True, random_state=0)
     last = model.partial_fit(X[:3_000]).as_mixture()
     found = model.partial_fit(X[3_000:]).as_mixture()
-    start = {"weights_init": last.weights_, "means_init": last.means_, "precisions_init": last.precisions_}
+    given = {"weights_init": last.weights_, "means_init": last.means_, "precisions_init": last.precisions_}
     points, weights = model.as_sample()
-    twin = WeightedGaussianMixture(3, tol=1e-9, max_iter=1, **start).fit(points, sample_weight=weights)
+    twin = WeightedGaussianMixture(3, tol=1e-9, max_iter=1, **given).fit(points, sample_weight=weights)
     assert_allclose(found.means_, twin.means_)
     assert_allclose(found.covariances_, twin.covariances_)

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from modicum import Learner, StreamKMeans
-from modicum.coreset.coreset import ROOM
+from modicum.coreset.coreset import BUCKETFULS
 from modicum.datasets import mixture
 from modicum.exceptions import BudgetError, StateError
 from modicum.rules.budget import as_budget
@@ -20,8 +20,8 @@ def rows(count=6000, columns=4, clusters=12, seed=0):
 
 def streamed(model, X, chunk=130, weight=None):
     for start in range(0, len(X), chunk):
-        part = slice(start, start + chunk)
-        model.partial_fit(X[part], sample_weight=None if weight is None else weight[part])
+        rows = slice(start, start + chunk)
+        model.partial_fit(X[rows], sample_weight=None if weight is None else weight[rows])
     return model
 
 
@@ -52,7 +52,7 @@ def test_risk_is_nearly_that_of_all_rows(order, weighted):
 @pytest.mark.parametrize("chunk", [500, 30_000])
 def test_a_small_summary(chunk):
     X = rows(30_000, clusters=5, seed=1)
-    model = streamed(StreamKMeans(5, size=150, n_init=5, random_state=0), X, chunk)
+    model = streamed(StreamKMeans(5, n_points=150, n_init=5, random_state=0), X, chunk)
     assert len(model.as_sample()[0]) == 150
     full = KMeans(5, n_init=5, random_state=0).fit(X)
     assert risk(X, model.cluster_centers_) < 1.2 * risk(X, full.cluster_centers_)
@@ -67,7 +67,7 @@ def test_more_seedings_are_not_worse():
     assert np.mean(costs[6]) < np.mean(costs[1])
 
 
-def test_few_rows_are_clustered_as_they_are():
+def test_few_rows_are_clustered_without_a_summary():
     """Well separated clusters have one answer."""
     X = np.repeat([[0.0, 0], [10, 0], [0, 10]], 30, axis=0) + np.random.default_rng(0).normal(size=(90, 2))
     ours, theirs = StreamKMeans(3, random_state=0).fit(X), KMeans(3, n_init=5, random_state=0).fit(X)
@@ -76,7 +76,7 @@ def test_few_rows_are_clustered_as_they_are():
 
 
 @pytest.mark.parametrize("method", ["lightweight", "uniform"])
-def test_other_methods_do_worse_but_do(method):
+def test_other_methods_have_a_bounded_risk(method):
     X = rows()
     model = streamed(StreamKMeans(12, method=method, n_init=3, random_state=0), X)
     full = risk(X, KMeans(12, n_init=3, random_state=0).fit(X).cluster_centers_)
@@ -99,14 +99,14 @@ def test_sizes_and_costs_of_clusters():
 
 
 def test_equal_rows_make_one_center():
-    model = streamed(StreamKMeans(5, size=20, random_state=0), np.full((900, 2), 3.3))
+    model = streamed(StreamKMeans(5, n_points=20, random_state=0), np.full((900, 2), 3.3))
     assert_allclose(model.cluster_centers_, [[3.3, 3.3]])
     assert_array_equal(model.predict([[1, 1], [5, 5]]), [0, 0])
 
 
-def test_fewer_different_rows_than_clusters():
+def test_fewer_distinct_rows_than_clusters():
     X = np.tile([[0.0, 1], [2, 3], [-5, 5]], (300, 1))
-    model = streamed(StreamKMeans(7, size=20, random_state=0), X)
+    model = streamed(StreamKMeans(7, n_points=20, random_state=0), X)
     assert_allclose(np.sort(model.cluster_centers_, axis=0), [[-5, 1], [0, 3], [2, 5]], atol=1e-9)
     assert_allclose(model.score(X), 0, atol=1e-12)
 
@@ -120,7 +120,7 @@ def test_more_clusters_than_rows():
 
 def test_one_column_and_one_cluster():
     X = np.random.default_rng(0).exponential(size=(3000, 1))
-    assert_allclose(streamed(StreamKMeans(1, size=20), X).cluster_centers_, [X.mean(axis=0)])
+    assert_allclose(streamed(StreamKMeans(1, n_points=20), X).cluster_centers_, [X.mean(axis=0)])
     two = np.sort(streamed(StreamKMeans(2, random_state=0), X).cluster_centers_.ravel())
     assert_allclose(two, np.sort(KMeans(2, n_init=3, random_state=0).fit(X).cluster_centers_.ravel()), rtol=0.05)
 
@@ -168,9 +168,9 @@ def test_frames():
 # ---- the answer is a function of the state -------------------------------------------------------
 
 
-def test_answers_do_not_depend_on_what_was_asked_before():
+def test_answers_do_not_depend_on_earlier_requests():
     X = rows()
-    asked, silent = StreamKMeans(8, size=100, random_state=0), StreamKMeans(8, size=100, random_state=0)
+    asked, silent = StreamKMeans(8, n_points=100, random_state=0), StreamKMeans(8, n_points=100, random_state=0)
     for start in range(0, len(X), 500):
         assert asked.partial_fit(X[start : start + 500]).cluster_centers_.shape == (8, 4)
         silent.partial_fit(X[start : start + 500])
@@ -180,9 +180,9 @@ def test_answers_do_not_depend_on_what_was_asked_before():
 
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_a_saved_model_answers_as_it_did(warm_start, seed):
+def test_a_saved_model_gives_the_same_answers(warm_start, seed):
     X = np.random.default_rng(seed).normal(size=(4000, 3))  # no clusters: k-means has many ways to go on
-    model = StreamKMeans(8, size=1000, warm_start=warm_start, random_state=seed)
+    model = StreamKMeans(8, n_points=1000, warm_start=warm_start, random_state=seed)
     for start in (0, 1500, 3000):
         model.partial_fit(X[start : start + 1500])
         answer, blob = model.cluster_centers_, model.to_bytes()
@@ -192,7 +192,7 @@ def test_a_saved_model_answers_as_it_did(warm_start, seed):
         model = again
 
 
-def test_a_warm_start_begins_with_the_last_answer():
+def test_a_warm_start_initializes_with_the_last_answer():
     """Clusters keep their numbers; without, seeds are drawn anew."""
     X = rows(8000, clusters=8)
     warm = StreamKMeans(8, warm_start=True, random_state=0).partial_fit(X[:2000])
@@ -210,7 +210,7 @@ def test_parameters_set_later():
     assert len(model.set_params(n_clusters=5).cluster_centers_) == 5
     assert model.transform(X[:3]).shape == (3, 5)
     assert len(model.set_params(n_clusters=12, n_init=3).cluster_centers_) == 12
-    assert len(model.set_params(size=60).as_sample()[0]) == 60
+    assert len(model.set_params(n_points=60).as_sample()[0]) == 60
     with pytest.raises(ValueError, match="n_clusters must be a positive int"):
         model.set_params(n_clusters=0)
 
@@ -219,7 +219,9 @@ def test_merged_shards_are_clustered_as_one():
     X = rows(8000, clusters=6)
     full = risk(X, KMeans(6, n_init=5, random_state=0).fit(X).cluster_centers_)
     order = np.argsort(X[:, 0])  # the shards see different clusters
-    shards = [streamed(StreamKMeans(6, n_init=3, random_state=s), X[part]) for s, part in enumerate(np.split(order, 4))]
+    shards = [
+        streamed(StreamKMeans(6, n_init=3, random_state=s), X[shard]) for s, shard in enumerate(np.split(order, 4))
+    ]
     for shard in shards[1:]:
         shards[0].merge(shard)
     assert shards[0].n_seen_ == 8000
@@ -234,9 +236,9 @@ def test_merged_shards_are_clustered_as_one():
     [
         ({"n_clusters": 3}, 1000, 10_000),
         ({"n_clusters": 15}, 1500, 15_000),
-        ({"n_clusters": 3, "size": 77}, 77, 770),
+        ({"n_clusters": 3, "n_points": 77}, 77, 770),
         ({"n_clusters": 3, "budget": 500}, 50, 500),
-        ({"n_clusters": 3, "size": 20, "budget": 500}, 20, 500),
+        ({"n_clusters": 3, "n_points": 20, "budget": 500}, 20, 500),
         ({"n_clusters": 3, "budget": 30}, 3, 30),
         ({"n_clusters": 3, "budget": 10**7}, 1000, 40_000),
     ],
@@ -255,13 +257,13 @@ def test_sizes(params, points, room):
 @pytest.mark.parametrize("budget", ["4 KiB", "50 KB"])
 def test_a_budget_of_bytes_covers_the_answer(budget, warm_start):
     model = StreamKMeans(6, budget=budget, warm_start=warm_start, random_state=0)
-    for part in np.array_split(rows(4000), 60):
-        assert len(model.partial_fit(part).cluster_centers_) == 6
+    for chunk in np.array_split(rows(4000), 60):
+        assert len(model.partial_fit(chunk).cluster_centers_) == 6
         assert model.nbytes_ <= model.plan(4, np.float32).nbytes <= as_budget(budget).nbytes
 
 
 @pytest.mark.parametrize(
-    "params", [{"budget": ROOM * 12 - 1}, {"budget": "3 KiB"}, {"size": 50, "budget": ROOM * 50 - 1}]
+    "params", [{"budget": BUCKETFULS * 12 - 1}, {"budget": "3 KiB"}, {"n_points": 50, "budget": BUCKETFULS * 50 - 1}]
 )
 def test_budgets_too_small(params):
     with pytest.raises(BudgetError, match="points needs a budget of at least"):
@@ -270,7 +272,7 @@ def test_budgets_too_small(params):
 
 @pytest.mark.parametrize("last", [np.full((3, 4), np.nan), np.zeros((3, 7))], ids=["no numbers", "other columns"])
 def test_a_file_with_an_impossible_answer_is_refused(last):
-    model = streamed(StreamKMeans(3, size=20, warm_start=True, random_state=0), rows())
+    model = streamed(StreamKMeans(3, n_points=20, warm_start=True, random_state=0), rows())
     assert len(model.cluster_centers_) == 3
     model._last = {"centers": last}
     with pytest.raises(StateError):

@@ -1,4 +1,4 @@
-"""Merge and reduce in a fixed room: how many rows are held, what becomes of their weight, and how deep it gets."""
+"""Merge and reduce in fixed memory: rows held, total weight, and depth."""
 
 from math import comb
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from modicum.coreset.bucket import Bucket, Reducer
+from modicum.coreset.bucket import Bucket
+from modicum.coreset.reducer import Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
 
-SIZE = 6
+CAPACITY = 6
 REDUCER = Reducer("sensitivity", 3, calibrate=True)
 
 
@@ -20,8 +21,8 @@ def rows(count, seed=0, dtype=np.float64):
     )
 
 
-def grown(X, weight, chunks, *, size=SIZE, check=lambda tree: None):
-    tree, rng, start = MergeReduce(X, size), np.random.default_rng(0), 0
+def grown(X, weight, chunks, *, capacity=CAPACITY, check=lambda tree: None):
+    tree, rng, start = MergeReduce(X, capacity), np.random.default_rng(0), 0
     for count in chunks:
         tree.add(X[start : start + count], weight[start : start + count], REDUCER, rng)
         start += count
@@ -32,27 +33,27 @@ def grown(X, weight, chunks, *, size=SIZE, check=lambda tree: None):
 
 def assert_within_bounds(tree):
     assert len(tree.buckets) <= BUCKETS
-    assert len(tree.rows) == len(tree.weights) <= tree.size
-    assert all(0 < len(bucket) <= tree.size for bucket in tree.buckets)
-    assert len(tree) == sum(map(len, tree.parts())) <= (BUCKETS + 1) * tree.size
+    assert len(tree.rows) == len(tree.weights) <= tree.capacity
+    assert all(0 < len(bucket) <= tree.capacity for bucket in tree.buckets)
+    assert len(tree) == sum(map(len, tree.all_buckets())) <= (BUCKETS + 1) * tree.capacity
 
 
 def contents(tree):
-    parts = tree.parts()
-    return np.concatenate([part.points for part in parts]), np.concatenate([part.weights for part in parts])
+    buckets = tree.all_buckets()
+    return np.concatenate([bucket.points for bucket in buckets]), np.concatenate([bucket.weights for bucket in buckets])
 
 
 CHUNKS = {
     "rows": [1] * 3000,
-    "bucketfuls": [SIZE] * 500,
-    "uneven": [SIZE - 1, SIZE + 1, 1, 3 * SIZE, 0, 2 * BUCKETS * SIZE] * 20,
-    "at the brink": [BUCKETS * SIZE, BUCKETS * SIZE + 1] * 30,
+    "bucketfuls": [CAPACITY] * 500,
+    "uneven": [CAPACITY - 1, CAPACITY + 1, 1, 3 * CAPACITY, 0, 2 * BUCKETS * CAPACITY] * 20,
+    "at the brink": [BUCKETS * CAPACITY, BUCKETS * CAPACITY + 1] * 30,
     "one": [3000],
 }
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
-def test_room_is_bounded_and_nothing_gets_lost(chunks):
+def test_memory_is_bounded_and_weight_and_mean_are_kept(chunks):
     """Weight and mean are kept through hundreds of reductions."""
     X, w = rows(sum(chunks))
     tree = grown(X, w, chunks, check=assert_within_bounds)
@@ -61,21 +62,21 @@ def test_room_is_bounded_and_nothing_gets_lost(chunks):
     assert_allclose(np.average(points, axis=0, weights=weights), np.average(X, axis=0, weights=w), rtol=1e-10)
 
 
-@pytest.mark.parametrize("chunk", [1, 5, SIZE, BUCKETS * SIZE])
-def test_rows_are_kept_as_they_are_while_there_is_room(chunk):
-    count = (BUCKETS + 1) * SIZE
+@pytest.mark.parametrize("chunk", [1, 5, CAPACITY, BUCKETS * CAPACITY])
+def test_rows_are_kept_unchanged_until_all_buckets_are_full(chunk):
+    count = (BUCKETS + 1) * CAPACITY
     X, w = rows(count)
     tree = grown(X, w, [min(chunk, count - start) for start in range(0, count, chunk)])
     points, weights = contents(tree)
     assert_array_equal(points, X)
     assert_array_equal(weights, w)
-    assert all(bucket.level == bucket.spread == 0 for bucket in tree.parts())
+    assert all(bucket.level == bucket.variance_factor == 0 for bucket in tree.all_buckets())
 
 
 def test_a_large_chunk_is_reduced_as_one():
-    X, w = rows(BUCKETS * SIZE + 1)
+    X, w = rows(BUCKETS * CAPACITY + 1)
     tree = grown(X, w, [len(X)])
-    assert [(bucket.level, bucket.spread, len(bucket)) for bucket in tree.parts()] == [(1, 1, SIZE)]
+    assert [(bucket.level, bucket.variance_factor, len(bucket)) for bucket in tree.all_buckets()] == [(1, 1, CAPACITY)]
 
 
 def test_rows_are_not_kept_by_reference():
@@ -87,23 +88,23 @@ def test_rows_are_not_kept_by_reference():
     assert (weights > 0).all()
 
 
-class Marks:
-    """Reduces to one point that has all of the weight."""
+class OnePoint:
+    """Reduces to one point with all of the weight."""
 
-    def __call__(self, buckets, size, rng):
+    def __call__(self, buckets, n_points, rng):
         weight = sum(bucket.weights.sum() for bucket in buckets)
         level = 1 + max(bucket.level for bucket in buckets)
         return Bucket(np.zeros((1, 1)), np.array([weight]), np.zeros(1, np.int32), level=level)
 
 
-def test_levels_are_needed_as_late_as_said():
+def test_levels_are_first_needed_when_stated():
     tree, first = MergeReduce(np.zeros((0, 1)), 1), {}
     for count in range(1, 2000):
-        tree.add(np.zeros((1, 1)), np.ones(1), Marks(), None)
+        tree.add(np.zeros((1, 1)), np.ones(1), OnePoint(), None)
         stored = count - 1  # the last one is still being filled
         first.setdefault(max((bucket.level for bucket in tree.buckets), default=0), stored)
     assert first == {0: 0} | {h: comb(BUCKETS + h - 1, h) + 1 for h in range(1, 7)}
-    assert sum(bucket.weights.sum() for bucket in tree.parts()) == 1999
+    assert sum(bucket.weights.sum() for bucket in tree.all_buckets()) == 1999
 
 
 def test_buckets_of_the_lowest_level_are_reduced():
@@ -111,20 +112,20 @@ def test_buckets_of_the_lowest_level_are_reduced():
     tree.buckets = [
         Bucket(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.int32), level=h) for h in (3, 1, 5, 1, 2, 4, 2, 1)
     ]
-    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
+    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
     assert sorted((bucket.level, bucket.weights[0]) for bucket in tree.buckets) == [
         (0, 1), (2, 1), (2, 1), (2, 3), (3, 1), (4, 1), (5, 1)
     ]  # fmt: skip
-    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
+    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
     assert len(tree.buckets) == BUCKETS
 
 
-def test_a_single_bucket_of_the_lowest_level_takes_the_next_ones_with_it():
+def test_a_single_bucket_of_the_lowest_level_is_reduced_with_the_next_level():
     tree = MergeReduce(np.zeros((0, 1)), 1)
     tree.buckets = [
         Bucket(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.int32), level=h) for h in (3, 0, 5, 2, 2, 4, 2, 6)
     ]
-    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), Marks(), None)
+    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
     assert sorted((bucket.level, bucket.weights[0]) for bucket in tree.buckets) == [
         (0, 1), (3, 1), (3, 4), (4, 1), (5, 1), (6, 1)
     ]  # fmt: skip
@@ -150,7 +151,7 @@ def test_trees_are_united(left, right, types):
 @pytest.mark.parametrize("left", [10, 500])
 def test_larger_buckets_are_made_to_fit(left):
     (X, w), (Z, v) = rows(left), rows(100, 1)
-    one, other = grown(X, w, [10] * (left // 10)), grown(Z, v, [10] * 10, size=4 * SIZE)
+    one, other = grown(X, w, [10] * (left // 10)), grown(Z, v, [10] * 10, capacity=4 * CAPACITY)
     one.merge(other, REDUCER, np.random.default_rng(0))
     assert_within_bounds(one)
     assert_allclose(contents(one)[1].sum(), w.sum() + v.sum())

@@ -23,7 +23,7 @@ def _items(name, seed=0, count=30, n_clumps=3):
     rng = np.random.default_rng(seed)
     X = _rows(name, count, seed=seed)
     weights = [np.ones(count), rng.uniform(0.1, 3.0, count), 10 ** rng.uniform(-3, 3, count)][seed % 3]
-    family = as_family(name).bound(X, weights)
+    family = as_family(name).bind(X, weights)
     clumps = [family.statistics(_rows(name, 8, seed=100 + i)).sum(axis=0) for i in range(n_clumps)]
     sums = np.reshape(clumps, (n_clumps, family.n_statistics))
     return Items(family, X, weights, np.full(n_clumps, 8.0), sums)

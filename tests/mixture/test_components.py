@@ -35,7 +35,7 @@ def test_scores_are_expected_log_joints(name, make_items, make_components):
     items = make_items(name)
     known = make_components(items, 3)
     slopes, offsets = known.scores
-    expected, own = known.family.expected(known.counts, known.sums)
+    expected, own = known.family.expected_log_likelihood(known.counts, known.sums)
     assert_allclose(slopes, expected)
     assert_allclose(offsets - own, known.sticks.expected_logs)
 
@@ -91,7 +91,7 @@ def test_joined_components_are_those_of_all_rows(name, rows):
     X, Y = rows(name, 20), rows(name, 20, seed=1) + 3
     both = []
     for Z in (X, Y):
-        family = as_family(name).bound(Z, np.ones(20))
+        family = as_family(name).bind(Z, np.ones(20))
         both.append(Components.new(family, 1.0, np.array([20.0]), family.statistics(Z).sum(axis=0)[None]))
     joined = both[0].joined(both[1])
     assert_allclose(joined.counts, 20)

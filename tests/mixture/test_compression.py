@@ -40,7 +40,7 @@ def test_every_item_is_kept_once_within_the_limit(name, room, seed, make_items):
     assert all((np.diff(group) > 0).all() for group in groups)
 
 
-def test_nothing_is_put_together_that_fits(name, make_items):
+def test_nothing_is_compressed_that_fits(name, make_items):
     items = make_items(name, count=20)
     needed = items.n_clumps * cost_of(items).clump + 20 * cost_of(items).row
     groups, spent, compression = compress(items, np.zeros(len(items), int), needed)
@@ -49,28 +49,28 @@ def test_nothing_is_put_together_that_fits(name, make_items):
     assert sum(map(len, single)) == len(items)
 
 
-def test_more_room_is_used(name, make_items):
+def test_more_memory_is_used(name, make_items):
     items = make_items(name, count=200, n_clumps=0)
     found = [len(compress(items, np.zeros(200, int), room * cost_of(items).clump)[0]) for room in (1, 4, 12)]
     assert found == sorted(found)
     assert 1 == found[0] < found[-1]
 
 
-def test_kinds_that_are_far_apart_stay_apart(name, rows):
+def test_separated_clusters_are_not_joined(name, rows):
     """Even if they are of one component so far."""
     X = rows(name, 150)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(150)), X, np.ones(150))
+    items = Items.of_rows(as_family(name).bind(X, np.ones(150)), X, np.ones(150))
     kinds = np.random.default_rng(0).integers(0, 3, 150)  # as the rows were drawn
     groups, _, _ = compress(items, np.zeros(150, int), 6 * cost_of(items).clump)
     assert len(groups) >= 3
     assert all(len(set(kinds[group])) == 1 for group in groups)
 
 
-def test_components_are_what_it_begins_with(name, rows):
+def test_components_are_the_first_groups(name, rows):
     """Without room for more, groups are the components."""
     X = rows(name, 90)
     kinds = np.random.default_rng(0).integers(0, 3, 90)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(90)), X, np.ones(90))
+    items = Items.of_rows(as_family(name).bind(X, np.ones(90)), X, np.ones(90))
     groups, _, _ = compress(items, kinds, 3 * cost_of(items).clump)
     assert sorted(map(tuple, groups)) == sorted(tuple(np.flatnonzero(kinds == k)) for k in range(3))
 
@@ -84,9 +84,9 @@ def test_few_rows_are_loose(make_items):
     assert not compression.is_loose(np.array([0, 9]))  # one is a clump
 
 
-def test_equal_items_are_no_trouble(name, rows):
+def test_equal_items(name, rows):
     X = np.repeat(rows(name, 1), 30, axis=0)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(30)), X, np.ones(30))
+    items = Items.of_rows(as_family(name).bind(X, np.ones(30)), X, np.ones(30))
     groups, spent, _ = compress(items, np.zeros(30, int), 4 * cost_of(items).clump)
     assert spent <= 4 * cost_of(items).clump
     assert sum(map(len, groups)) == 30

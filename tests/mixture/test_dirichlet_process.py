@@ -54,7 +54,7 @@ def test_topics_are_found(rows):
     assert_allclose(model.means_[order], (0.1 + 0.7 * np.eye(3)), atol=0.05)
 
 
-def test_as_good_as_a_peer_that_is_told_enough():
+def test_as_good_as_a_peer_with_enough_components():
     X, _ = clusters(600)
     new, _ = clusters(1000, seed=1)
     peer = BayesianGaussianMixture(n_components=10, weight_concentration_prior=1.0, random_state=0, max_iter=500).fit(X)
@@ -90,13 +90,13 @@ def test_units_do_not_matter(kind):
 
 def test_most_of_the_search_may_be_done_on_few_rows(monkeypatch):
     X, labels = clusters(400)
-    monkeypatch.setattr(dirichlet_process, "LEAST_ROWS", 40)
+    monkeypatch.setattr(dirichlet_process, "FIRST_ROWS", 40)
     model = DirichletProcessMixture().fit(X)
     assert adjusted_rand_score(model.predict(X), labels) > 0.99
     assert_allclose(model._mixture().counts.sum(), 400)
 
 
-def test_nothing_is_left_to_chance():
+def test_learning_is_deterministic():
     X, _ = clusters(200)
     one, other = DirichletProcessMixture().fit(X), DirichletProcessMixture().fit(X)
     assert one.free_energy_ == other.free_energy_
@@ -116,7 +116,7 @@ def test_concentration_is_how_many_small_components_are_expected():
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_at_most_so_many_components(most):
+def test_the_number_of_components_is_limited(most):
     X, _ = clusters(200)
     assert DirichletProcessMixture(max_components=most).fit(X).n_components_ <= most
 

@@ -13,7 +13,7 @@ from modicum.mixture.sticks import Sticks
 
 
 def items_of(X):
-    family = FullGaussian(covariance=1.0).bound(X, np.ones(len(X)))
+    family = FullGaussian(covariance=1.0).bind(X, np.ones(len(X)))
     return Items.of_rows(family, X, np.ones(len(X)))
 
 
@@ -33,7 +33,7 @@ def test_the_gain_of_a_merge_is_that_of_the_free_energy():
     items = items_of(X)
     counts, sums = items.totals([np.arange(80), np.arange(80, 140)])
     search = Search(items, 1e-12, 10)
-    components = search.climb(Components.new(items.family, 1.0, counts, sums)).components
+    components = search.update(Components.new(items.family, 1.0, counts, sums)).components
     _, shares = _shares(items.averages(slice(0, len(X))), components)
 
     def free_energy(shares):

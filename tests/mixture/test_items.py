@@ -45,7 +45,7 @@ def test_entropy_between_pairs(name, make_items, make_components):
 
 def test_equal_rows_may_be_one_row_or_a_clump(name, rows, make_components):
     X, times = rows(name, 6), np.array([1, 3, 2, 1, 5, 1])
-    family = as_family(name).bound(X, times.astype(float))
+    family = as_family(name).bind(X, times.astype(float))
     repeated = Items.of_rows(family, np.repeat(X, times, axis=0), np.ones(times.sum()))
     weighted = Items.of_rows(family, X, times.astype(float))
     clumps = Items(family, X[:0], np.empty(0), times.astype(float), times[:, None] * family.statistics(X))
@@ -76,7 +76,7 @@ def test_totals(name, make_items):
         assert_allclose(sums[at], items.counts[group] @ averages[group])
 
 
-@pytest.mark.parametrize("limit", ["KEPT_BYTES", "TILE"])
+@pytest.mark.parametrize("limit", ["KEPT_BYTES", "MIN_TILE_ITEMS"])
 def test_results_do_not_depend_on_how_the_work_is_divided(limit, name, make_items, make_components, monkeypatch):
     items = make_items(name, count=300)
     known = make_components(items, 4)

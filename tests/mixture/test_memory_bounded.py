@@ -80,7 +80,7 @@ def test_topics_of_a_stream(rows):
     assert_all_there(model, X)
 
 
-def test_what_comes_late_is_found_and_was_new():
+def test_a_late_component_is_new_and_then_found():
     model = streamed(MemoryBoundedMixture(budget=200), clusters(400, (0, 1)))
     late = clusters(200, (3,), seed=1)
     assert model.n_components_ == 2
@@ -91,7 +91,7 @@ def test_what_comes_late_is_found_and_was_new():
     assert np.unique(model.predict(late)).tolist() == [2]  # components are in the order in which they were found
 
 
-def test_rows_that_are_alike_stay_few():
+def test_equal_rows_take_little_memory():
     """A stream of one kind does not grow components by its length."""
     rng = np.random.default_rng(0)
     model = streamed(MemoryBoundedMixture(budget=200), rng.normal(size=(600, 2)))
@@ -152,7 +152,7 @@ def test_any_chunks_give_the_same(name, rows):
     assert one.to_bytes() == many.to_bytes()
 
 
-def test_rounds_are_told(name, rows):
+def test_history_has_a_record_for_each_round(name, rows):
     model = streamed(MemoryBoundedMixture(name, budget=60), rows(name, 100))
     history = model.history_
     assert_array_equal(history["n_seen"], [30, 60, 90])
@@ -167,7 +167,7 @@ def test_the_end_of_a_stream_is_a_round(rows):
     assert MemoryBoundedMixture("diagonal", budget=60).fit(X).history_["n_seen"].tolist() == [30, 60, 70]
 
 
-def test_going_on_after_a_file(name, rows, tmp_path):
+def test_learning_continues_after_loading(name, rows, tmp_path):
     X = rows(name, 110)
     model = MemoryBoundedMixture(name, budget=60).partial_fit(X[:70])
     model.name_component(0, "first")
@@ -225,7 +225,7 @@ def test_merge_in_all_states(here, there, rows):
     assert one.history_["n_seen"][-1] <= one.n_seen_
 
 
-def test_shards_know_what_the_whole_knows():
+def test_merged_shards_are_as_good_as_one_stream():
     X, new = clusters(450), clusters(300, seed=1)
     shards = [streamed(MemoryBoundedMixture(budget=200), part) for part in (X[:150], X[150:300], X[300:])]
     merged = shards[0].merge(shards[1]).merge(shards[2])
@@ -233,7 +233,7 @@ def test_shards_know_what_the_whole_knows():
     assert merged.score(new) > streamed(MemoryBoundedMixture(budget=200), X).score(new) - 0.1
 
 
-def test_only_the_alike_are_merged():
+def test_only_learners_with_equal_parameters_are_merged():
     X = clusters(60)
     model = MemoryBoundedMixture(FullGaussian(covariance=1.0), budget=100).partial_fit(X)
     with pytest.raises(StateError, match="family differs"):
@@ -274,7 +274,7 @@ def test_names_survive_a_merge():
     assert [at(one, CENTERS[kind]) for kind in (0, 1, 2)] == ["at 0", "at 1", "at 2"]
 
 
-def test_in_doubt_names_here_are_kept():
+def test_if_both_sides_use_a_name_this_side_keeps_it():
     one = named(streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1))), (0, 1))
     other = streamed(MemoryBoundedMixture(budget=200), clusters(200, (0, 1), seed=1))
     other.name_component(int(other.predict([CENTERS[0]])[0]), "at 1")
@@ -373,7 +373,7 @@ def test_a_family_of_your_own(rows):
     assert_array_equal(again.predict(rows("multinomial", 20)), model.predict(rows("multinomial", 20)))
 
 
-def test_a_bad_prior_is_told_at_once():
+def test_an_invalid_prior_is_refused_at_once():
     model = MemoryBoundedMixture(FullGaussian(covariance=-1.0), budget=100)
     with pytest.raises(ValueError, match="covariance"):
         model.partial_fit(clusters(3))

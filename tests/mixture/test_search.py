@@ -84,58 +84,58 @@ def test_a_fixed_point_has_the_collapsed_free_energy(name, seed, make_items, mak
 @pytest.mark.parametrize("concentration", [0.3, 3.0])
 def test_free_energy_is_below_the_log_evidence(name, count, concentration, rows):
     X = rows(name, count, width=2)
-    family = as_family(name).bound(X, np.ones(count))
+    family = as_family(name).bind(X, np.ones(count))
     items = Items.of_rows(family, X, np.ones(count))
-    fit = Search(items, 1e-9, count).first(concentration)
+    fit = Search(items, 1e-9, count).from_scratch(concentration)
     assert fit.free_energy <= log_evidence(fit.components.family, X, concentration) + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_search_never_loses(name, seed, make_items, make_components):
+def test_a_search_never_lowers_the_free_energy(name, seed, make_items, make_components):
     items = make_items(name, seed=seed)
     start = make_components(items, 4, seed)
-    climber = Search(items, 1e-6, len(items))
-    climbed = climber.climb(start).free_energy
-    assert climbed >= Fit(start, items.expect(start)).free_energy - 1e-9 * abs(climbed)
-    one = climber.climb(make_components(items, 1))
-    assert climber.run(one.components).free_energy >= one.free_energy - 1e-6 * items.counts.sum()
+    searcher = Search(items, 1e-6, len(items))
+    updated = searcher.update(start).free_energy
+    assert updated >= Fit(start, items.expect(start)).free_energy - 1e-9 * abs(updated)
+    one = searcher.update(make_components(items, 1))
+    assert searcher.run(one.components).free_energy >= one.free_energy - 1e-6 * items.counts.sum()
 
 
-def test_kinds_that_are_far_apart_are_found(name, rows):
+def test_separated_clusters_are_found(name, rows):
     X = rows(name, 150)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(150)), X, np.ones(150))
-    fit = Search(items, 1e-3, 20).first(1.0)
+    items = Items.of_rows(as_family(name).bind(X, np.ones(150)), X, np.ones(150))
+    fit = Search(items, 1e-3, 20).from_scratch(1.0)
     kinds = np.random.default_rng(0).integers(0, 3, 150)  # as the rows were drawn
     assert len({*zip(fit.expectation.labels, kinds, strict=True)}) == len(fit.components) == 3
 
 
-def test_a_sample_of_many_items_will_do_for_a_split(name, rows, monkeypatch):
+def test_a_split_may_be_computed_from_a_sample(name, rows, monkeypatch):
     X = rows(name, 150)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(150)), X, np.ones(150))
-    monkeypatch.setattr(search, "MOST_ITEMS", 40)
-    fit = Search(items, 1e-3, 20).first(1.0)
+    items = Items.of_rows(as_family(name).bind(X, np.ones(150)), X, np.ones(150))
+    monkeypatch.setattr(search, "MAX_ITEMS", 40)
+    fit = Search(items, 1e-3, 20).from_scratch(1.0)
     assert len(fit.components) == 3
     assert_allclose(fit.components.counts.sum(), 150)
 
 
 @pytest.mark.parametrize(("width", "seed"), [(5, 2), (20, 2)])
-def test_three_kinds_in_a_row_are_told_apart(width, seed):
+def test_three_collinear_clusters_are_separated(width, seed):
     """The first cut goes through the middle one, and two parts lose where three gain."""
     rng = np.random.default_rng(seed)
     kinds = rng.integers(-1, 2, 200)
     X = rng.normal(size=(200, width)) + 8 * kinds[:, None]
-    items = Items.of_rows(FullGaussian().bound(X, np.ones(200)), X, np.ones(200))
-    fit = Search(items, 1e-3, 50).first(1.0)
+    items = Items.of_rows(FullGaussian().bind(X, np.ones(200)), X, np.ones(200))
+    fit = Search(items, 1e-3, 50).from_scratch(1.0)
     assert len({*zip(fit.expectation.labels, kinds, strict=True)}) == len(fit.components) == 3
 
 
 @pytest.mark.parametrize("width", [1, 3])
-def test_one_kind_stays_one(width):
+def test_one_cluster_is_not_split(width):
     rng = np.random.default_rng(0)
     for name in ("gaussian", "diagonal"):
         X = rng.normal(size=(200, width))
-        items = Items.of_rows(as_family(name).bound(X, np.ones(200)), X, np.ones(200))
-        assert len(Search(items, 1e-3, 20).first(1.0).components) == 1
+        items = Items.of_rows(as_family(name).bind(X, np.ones(200)), X, np.ones(200))
+        assert len(Search(items, 1e-3, 20).from_scratch(1.0).components) == 1
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])
@@ -147,7 +147,7 @@ def test_no_more_components_than_allowed(name, most, make_items, make_components
         assert_allclose(fit.components.counts.sum(), items.counts.sum())
 
 
-def test_empty_components_are_left_out(name, make_items, make_components):
+def test_empty_components_are_removed(name, make_items, make_components):
     """Two that are the same: one takes all the rows of both."""
     items = make_items(name, n_clumps=0)
     known = make_components(items, 1)
@@ -156,9 +156,9 @@ def test_empty_components_are_left_out(name, make_items, make_components):
     assert len(fit.components.names) == len(set(fit.components.names)) == len(fit.components)
 
 
-def test_the_beginning_is_the_better_one_of_several(name, make_items):
+def test_the_best_initialization_is_used(name, make_items):
     items = make_items(name)
-    first = Search(items, 1e-3, 20).first(1.0).free_energy
+    first = Search(items, 1e-3, 20).from_scratch(1.0).free_energy
     for count in (1, 4):
         start = first_components(items, 1.0, count)
         assert first >= Fit(start, items.expect(start)).free_energy
@@ -166,8 +166,8 @@ def test_the_beginning_is_the_better_one_of_several(name, make_items):
 
 def test_names_stay_with_the_rows(rows):
     X = rows("gaussian", 60)
-    items = Items.of_rows(as_family("gaussian").bound(X, np.ones(60)), X, np.ones(60))
-    known = Search(items, 1e-3, 10).first(1.0).components
+    items = Items.of_rows(as_family("gaussian").bind(X, np.ones(60)), X, np.ones(60))
+    known = Search(items, 1e-3, 10).from_scratch(1.0).components
     assert len(known) == 3
     named = known._with(names=["low", "middle", "high"])
     order = np.argsort(known.sums[:, 0] / known.counts)
@@ -177,7 +177,7 @@ def test_names_stay_with_the_rows(rows):
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_groups_to_begin_with(name, count, make_items):
+def test_initial_groups(name, count, make_items):
     items = make_items(name)
     start = first_components(items, 1.0, count)
     assert len(start) == count
@@ -185,9 +185,9 @@ def test_groups_to_begin_with(name, count, make_items):
     assert_allclose(start.sums.sum(axis=0), items.totals([np.arange(len(items))])[1][0], rtol=1e-6, atol=1e-6)
 
 
-def test_equal_rows_begin_together(name, rows):
+def test_equal_rows_are_one_initial_group(name, rows):
     X = np.repeat(rows(name, 1), 6, axis=0)
-    items = Items.of_rows(as_family(name).bound(X, np.ones(6)), X, np.ones(6))
-    fit = Search(items, 1e-3, 6).first(1.0)
+    items = Items.of_rows(as_family(name).bind(X, np.ones(6)), X, np.ones(6))
+    fit = Search(items, 1e-3, 6).from_scratch(1.0)
     assert np.isfinite(fit.free_energy)
     assert_allclose(fit.components.counts.sum(), 6)

@@ -43,7 +43,7 @@ def gain_of(family, counts, averages, first):
 
 def test_kinds_that_are_far_apart(name):
     X, kinds = two_kinds(name)
-    family = as_family(name).bound(X, np.ones(40))
+    family = as_family(name).bind(X, np.ones(40))
     averages = family.statistics(X)
     soft, firm = softly(family, np.ones(40), averages), firmly(family, np.ones(40), averages)
     assert len({*zip(firm.first, kinds, strict=True)}) == 2
@@ -101,7 +101,7 @@ def test_a_far_part_does_not_drown_a_near_one(kind, distance):
     """What the near one has must not be what is left of the whole: that would have no digits."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(10, 3)), distance + rng.normal(size=(500, 3))])
-    family = as_family(kind).bound(X[:10], np.ones(10))
+    family = as_family(kind).bind(X[:10], np.ones(10))
     found = firmly(family, np.ones(510), family.statistics(X))
     assert_array_equal(found.first, found.first[0] == (np.arange(510) < 10))
     assert np.isfinite(found.gains).all()
@@ -110,7 +110,7 @@ def test_a_far_part_does_not_drown_a_near_one(kind, distance):
 
 def test_equal_items(name, rows):
     X = np.repeat(rows(name, 1), 5, axis=0)
-    family = as_family(name).bound(X, np.ones(5))
+    family = as_family(name).bind(X, np.ones(5))
     found = softly(family, np.ones(5), family.statistics(X))
     assert np.isfinite(found.gain)
     assert_allclose(found.counts.sum(), 5)
@@ -121,7 +121,7 @@ def test_equal_items(name, rows):
 
 def test_weights_count_as_repetitions(name, rows):
     X, times = rows(name, 12), np.arange(12) % 3 + 1
-    family = as_family(name).bound(X, times.astype(float))
+    family = as_family(name).bind(X, times.astype(float))
     once, twice = family.statistics(X), np.repeat(family.statistics(X), times, axis=0)
     for split in (softly, firmly):
         weighted, repeated = split(family, times.astype(float), once), split(family, np.ones(times.sum()), twice)
@@ -131,6 +131,6 @@ def test_weights_count_as_repetitions(name, rows):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_split_of_two_kinds_gains_more_than_one_of_a_kind(name, seed):
     X, kinds = two_kinds(name, seed)
-    family = as_family(name).bound(X, np.ones(40))
+    family = as_family(name).bind(X, np.ones(40))
     both = softly(family, np.ones(40), family.statistics(X)).gain
     assert both > softly(family, np.ones((~kinds).sum()), family.statistics(X[~kinds])).gain

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from modicum.tradeoff.tradeoffs import Run, Tradeoff
 
 from modicum import StreamKMeans
 from modicum.plot.style import as_svg
 from modicum.plot.tradeoffs import data_time, risk_by_size, risk_time, search_path
-from modicum.tradeoff.tradeoffs import Run, Tradeoff
 from modicum.tradeoff.tram import Tram
 
 

@@ -1,4 +1,4 @@
-"""KRLS against its definition in plain numpy, and against kernel ridge regression."""
+"""KRLS against its definition in plain numpy, and against kernel regularization regression."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def learned(model, X, y, chunk):
     return model
 
 
-def least_squares_on_a_dictionary(X, y, threshold, ridge):
+def least_squares_on_a_dictionary(X, y, threshold, regularization):
     """engel2004: rows that join, and the weights that fit all rows by the combinations that stand for them."""
     dictionary, combinations = [], []
     for i in range(len(X)):
@@ -36,38 +36,38 @@ def least_squares_on_a_dictionary(X, y, threshold, ridge):
         combinations.append(a)
     A = np.array([np.pad(a, (0, len(dictionary) - len(a))) for a in combinations])
     AK, K = A @ KERNEL(X[dictionary], X[dictionary]), KERNEL(X[dictionary], X[dictionary])
-    return dictionary, np.linalg.solve(AK.T @ AK + ridge * K, AK.T @ y)
+    return dictionary, np.linalg.solve(AK.T @ AK + regularization * K, AK.T @ y)
 
 
 @pytest.mark.parametrize("chunk", [9, 37, 150])
-@pytest.mark.parametrize("ridge", [0.0, 0.1])
-def test_without_a_budget_it_is_least_squares_on_a_dictionary(ridge, chunk):
+@pytest.mark.parametrize("regularization", [0.0, 0.1])
+def test_with_room_for_all_it_is_least_squares_on_a_dictionary(regularization, chunk):
     X, y = data()
-    model = learned(KRLS(kernel=KERNEL, ald_threshold=0.05, ridge=ridge), X, y, chunk)
-    dictionary, weights = least_squares_on_a_dictionary(X, y - model.intercept_, 0.05, ridge)
-    np.testing.assert_array_equal(model.indices_, dictionary)
+    model = learned(KRLS(kernel=KERNEL, ald_threshold=0.05, regularization=regularization), X, y, chunk)
+    dictionary, weights = least_squares_on_a_dictionary(X, y - model.intercept_, 0.05, regularization)
+    np.testing.assert_array_equal(model.prototype_ids_, dictionary)
     np.testing.assert_array_equal(model.prototypes_, X[dictionary])
     np.testing.assert_allclose(model.coef_, weights, atol=1e-6)
     new, _ = data(seed=1)
     np.testing.assert_allclose(model.predict(new), KERNEL(new, X[dictionary]) @ weights + model.intercept_, atol=1e-8)
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.1])
-def test_when_all_rows_join_it_is_kernel_ridge_regression(ridge):
+@pytest.mark.parametrize("regularization", [0.0, 0.1])
+def test_when_all_rows_join_it_is_kernel_ridge_regression(regularization):
     X, y = data(80)
     kernel = RBF(0.1)
-    model = learned(KRLS(kernel=kernel, ald_threshold=0.0, ridge=ridge), X, y, 30)
+    model = learned(KRLS(kernel=kernel, ald_threshold=0.0, regularization=regularization), X, y, 30)
     assert model.n_retained_ == 80
     K = kernel(X, X)
-    fitted = K @ np.linalg.solve(K + ridge * np.eye(80), y - model.intercept_) + model.intercept_
+    fitted = K @ np.linalg.solve(K + regularization * np.eye(80), y - model.intercept_) + model.intercept_
     np.testing.assert_allclose(model.predict(X), fitted, atol=1e-9)
 
 
 class Marginal:
     """Values at the kept rows as one Gaussian: rows join it by the prior, are observed, and are integrated out."""
 
-    def __init__(self, budget, ridge, intercept):
-        self.budget, self.ridge, self.intercept = budget, ridge, intercept
+    def __init__(self, budget, regularization, intercept):
+        self.budget, self.regularization, self.intercept = budget, regularization, intercept
         self.rows, self.mean, self.cov = np.empty((0, 2)), np.empty(0), np.empty((0, 0))
 
     def learn(self, x, y, threshold):
@@ -78,7 +78,7 @@ class Marginal:
         mean, cov = widen @ self.mean, widen @ self.cov @ widen.T
         joins = delta > threshold
         if joins:
-            cov[-1, -1] += delta / self.ridge
+            cov[-1, -1] += delta / self.regularization
         gain = cov[:, -1] / (1 + cov[-1, -1])
         mean, cov = mean + gain * (y - self.intercept - mean[-1]), cov - np.outer(gain, cov[-1])
         self.rows, self.mean, self.cov = np.vstack([self.rows, x]), mean, cov
@@ -100,24 +100,24 @@ class Marginal:
 
 
 @pytest.mark.parametrize("chunk", [50, 300])
-def test_with_a_budget_the_others_are_integrated_out(chunk):
+def test_once_full_the_others_are_integrated_out(chunk):
     X, y = data(300)
-    model = learned(KRLS(12, kernel=KERNEL, ridge=0.05), X, y, chunk)
+    model = learned(KRLS(12, kernel=KERNEL, regularization=0.05), X, y, chunk)
     twin = Marginal(12, 0.05, model.intercept_)
     for row, target in zip(X, y, strict=True):
         twin.learn(row, target, 1e-3)
     assert model.n_retained_ == 12
     assert set(map(tuple, model.prototypes_)) == set(map(tuple, twin.rows))
-    np.testing.assert_array_equal(model.prototypes_, X[model.indices_])
+    np.testing.assert_array_equal(model.prototypes_, X[model.prototype_ids_])
     np.testing.assert_allclose(model.predict(X), twin.predict(X), atol=1e-6)
 
 
 def test_a_dictionary_of_fixed_size_learns_more_than_its_own_rows_tell():
     X, y = data(1500, noise=0.5)
     new, truth = data(500, seed=1, noise=0.0)
-    model = KRLS(20, kernel=KERNEL, ridge=0.1).fit(X, y)
+    model = KRLS(20, kernel=KERNEL, regularization=0.1).fit(X, y)
     K = KERNEL(model.prototypes_, model.prototypes_)
-    alone = np.linalg.solve(K + 0.1 * np.eye(20), y[model.indices_] - model.intercept_)
+    alone = np.linalg.solve(K + 0.1 * np.eye(20), y[model.prototype_ids_] - model.intercept_)
     from_them = KERNEL(new, model.prototypes_) @ alone + model.intercept_
     error = np.mean((model.predict(new) - truth) ** 2)
     assert error < 0.2 * np.mean((from_them - truth) ** 2)
@@ -140,7 +140,7 @@ def test_merging_is_learning_both_when_all_rows_join():
     X, y = data(120)
     y[1::2] = 10 - y[::2]  # both halves have the same mean
     y[60:] = y[:60]
-    left, right = (KRLS(kernel=kernel, ridge=0.1) for _ in range(2))
+    left, right = (KRLS(kernel=kernel, regularization=0.1) for _ in range(2))
     left.fit(np.repeat(X[:60], 2, axis=0), np.repeat(y[:60], 2))
     right.fit(np.repeat(X[60:], 2, axis=0), np.repeat(y[60:], 2))
     both = left.merge(right)
@@ -149,17 +149,18 @@ def test_merging_is_learning_both_when_all_rows_join():
     np.testing.assert_allclose(both.predict(X), fitted, atol=1e-8)
 
 
-@pytest.mark.parametrize("budget", [None, 20])
+@pytest.mark.parametrize("n_prototypes", [1000, 20])
 @pytest.mark.parametrize("sizes", [(40, 500), (500, 40), (300, 300), (30, 40)])
-def test_merging_comes_close_to_learning_both(sizes, budget):
+def test_merging_comes_close_to_learning_both(sizes, n_prototypes):
     X, y = data(sum(sizes))
-    left, right, all_rows = (KRLS(budget, ald_threshold=0.01, ridge=0.1) for _ in range(3))
+    left, right, all_rows = (KRLS(n_prototypes, ald_threshold=0.01, regularization=0.1) for _ in range(3))
     left.fit(X[: sizes[0]], y[: sizes[0]])
     right.fit(X[sizes[0] :], y[sizes[0] :])
     all_rows.fit(X, y)
     new, truth = data(1000, seed=1, noise=0.0)
     both = left.merge(right)
-    assert budget is None or both.n_retained_ <= budget
+    assert len(both.prototypes_) <= n_prototypes
+    assert (np.diff(both.history_["n_seen"]) > 0).all()
     assert both.score(new, truth) > all_rows.score(new, truth) - 0.02
     both.partial_fit(X, y)
 
@@ -218,11 +219,11 @@ def test_sparse_rows_are_learned_as_dense_ones():
 
 def test_a_budget_in_bytes_covers_sparse_rows_that_grow():
     rng = np.random.default_rng(0)
-    model = KRLS("24 KiB", kernel=RBF(10.0))
+    model = KRLS(None, budget="24 KiB", kernel=RBF(10.0))
     for density in (0.02, 0.2, 0.5):
         model.partial_fit(sparse.random(300, 200, density, "csr", rng=rng), rng.normal(size=300))
         assert model.nbytes_ <= 24 * 1024
-        assert len(model.indices_) == model.n_retained_ == len(model.coef_)
+        assert len(model.prototype_ids_) == model.n_retained_ == len(model.coef_)
 
 
 def overlap(a, b):
@@ -265,14 +266,14 @@ def test_float32_stays_float32():
 def test_history_tells_the_size_over_the_stream():
     X, y = data(1000)
     history = learned(KRLS(5), X, y, 100).history_
-    np.testing.assert_array_equal(history["rows"], np.arange(100, 1001, 100))
+    np.testing.assert_array_equal(history["n_seen"], np.arange(100, 1001, 100))
     assert history["prototypes"].max() == 5
 
 
 def test_copies_of_rows_and_tiny_thresholds_are_survived():
     X, y = data(100)
     X, y = np.tile(X, (5, 1)), np.tile(y, 5)
-    model = learned(KRLS(kernel=RBF(3.0), ald_threshold=0.0, ridge=0.0), X, y, 90)
+    model = learned(KRLS(kernel=RBF(3.0), ald_threshold=0.0, regularization=0.0), X, y, 90)
     assert np.isfinite(model.predict(X)).all()
     assert model.score(X, y) > 0.9
 
@@ -294,4 +295,39 @@ def test_targets_are_checked(y, words):
 
 def test_a_budget_too_small_is_named():
     with pytest.raises(BudgetError, match="needs a budget of at least"):
-        KRLS("1 KiB").fit(*data())
+        KRLS(None, budget="1 KiB").fit(*data())
+    with pytest.raises(BudgetError, match=r"needs a budget of at least .* MiB; got 1 MiB"):
+        KRLS(1000, budget="1 MiB").fit(*data())
+    with pytest.raises(BudgetError, match="needs a budget of at least 50 rows; got 20"):
+        KRLS(50, budget=20).fit(*data())
+    with pytest.raises(ValueError, match="n_prototypes=None needs a budget"):
+        KRLS(None).fit(*data())
+
+
+def test_a_budget_of_rows_covers_the_first_rows_too():
+    X, y = data(300)
+    model = KRLS(None, budget=30)
+    for i in range(300):
+        assert model.partial_fit(X[i : i + 1], y[i : i + 1]).n_retained_ <= 30
+    assert model.kernel_ == RBF(median_width(X[:30]))
+    assert model.plan(2).rows == 30
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_no_more_is_held_than_planned(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 300)).astype(dtype)  # many columns: the widths of the kernel count too
+    model = KRLS(30, kernel="rbf-ard")
+    held = [model.partial_fit(X[i : i + 33], X[i : i + 33, 0]).nbytes_ for i in range(0, 400, 33)]
+    planned = model.plan(300, dtype=dtype).nbytes
+    row = X.itemsize * 300 + 24
+    assert planned - 2048 - row < max(held) <= planned  # 99 of the first 100 rows are held between calls
+    sized = KRLS(None, budget="400 KiB", kernel="rbf-ard").fit(X, X[:, 0])
+    assert sized.nbytes_ <= sized.plan(300, dtype=dtype).nbytes <= 400 * 1024
+
+
+def test_picks_are_the_prototypes():
+    X, y = data(300)
+    picks = KRLS(10).fit(X, y).picks()
+    assert (picks.kind, len(picks)) == ("prototype", 10)
+    np.testing.assert_array_equal(picks.rows, X[picks.ids])

@@ -13,7 +13,7 @@ Y = np.sin(X[:, 0]) * X[:, 1] + 4.0
 
 
 def test_targets_of_prototypes():
-    model = PrototypeRegressor(OnlineGreedy(40, kernel=RBF(1.0)), ridge=0.01, targets="prototypes").fit(X, Y)
+    model = PrototypeRegressor(OnlineGreedy(40, kernel=RBF(1.0)), regularization=0.01, fit_on="prototypes").fit(X, Y)
     S, y = model.selector_.prototypes_, model.selector_.targets_
     w = np.linalg.solve(RBF(1.0)(S, S) + 0.01 * np.eye(40), y - y.mean())
     np.testing.assert_allclose(model.coef_, w, atol=1e-6)
@@ -23,14 +23,16 @@ def test_targets_of_prototypes():
 
 def test_without_an_intercept_the_equations_are_the_papers():
     selector = OnlineGreedy(40, kernel=RBF(1.0))
-    model = PrototypeRegressor(selector, ridge=0.01, targets="prototypes", fit_intercept=False).fit(X, Y)
+    model = PrototypeRegressor(selector, regularization=0.01, fit_on="prototypes", fit_intercept=False).fit(X, Y)
     S, y = model.selector_.prototypes_, model.selector_.targets_
     np.testing.assert_allclose(model.coef_, np.linalg.solve(RBF(1.0)(S, S) + 0.01 * np.eye(40), y), atol=1e-5)
     assert model.intercept_ == 0.0
 
 
 def test_targets_of_a_sample():
-    model = PrototypeRegressor(OnlineGreedy(40, kernel=RBF(1.0)), ridge=0.01, sample=2000, random_state=0).fit(X, Y)
+    model = PrototypeRegressor(
+        OnlineGreedy(40, kernel=RBF(1.0)), regularization=0.01, n_points=2000, random_state=0
+    ).fit(X, Y)
     S, K = model.selector_.prototypes_, RBF(1.0)
     left = K(S, X) @ K(X, S) + 0.01 * K(S, S)  # the sample is everything here
     w = np.linalg.solve(left, K(S, X) @ (Y - Y.mean()))
@@ -39,14 +41,14 @@ def test_targets_of_a_sample():
 
 def test_all_rows_as_prototypes_is_kernel_ridge_regression():
     few, y = X[:30], Y[:30]
-    for targets in ("prototypes", "sample"):
-        model = PrototypeRegressor(OnlineGreedy(50, kernel=RBF(1.0)), ridge=0.1, targets=targets).fit(few, y)
+    for rows in ("prototypes", "sample"):
+        model = PrototypeRegressor(OnlineGreedy(50, kernel=RBF(1.0)), regularization=0.1, fit_on=rows).fit(few, y)
         w = np.linalg.solve(RBF(1.0)(few, few) + 0.1 * np.eye(30), y - y.mean())
         np.testing.assert_allclose(model.predict(X), RBF(1.0)(X, few) @ w + y.mean(), atol=1e-5)
 
 
 def test_it_learns_and_says_so_at_any_moment():
-    model = PrototypeRegressor(BlockGreedy(60, threshold=1e-4), random_state=0)
+    model = PrototypeRegressor(BlockGreedy(60), random_state=0)
     scores = []
     for start in range(0, 1500, 300):
         model.partial_fit(X[start : start + 300], Y[start : start + 300])
@@ -56,7 +58,7 @@ def test_it_learns_and_says_so_at_any_moment():
 
 
 def test_a_saved_model_goes_on_as_if_nothing_had_happened(tmp_path):
-    model = PrototypeRegressor(OnlineGreedy(20), sample=100, random_state=0).partial_fit(X[:500], Y[:500])
+    model = PrototypeRegressor(OnlineGreedy(20), n_points=100, random_state=0).partial_fit(X[:500], Y[:500])
     model.save(tmp_path / "model.mcm")
     again = modicum.load(tmp_path / "model.mcm")
     assert type(again.selector_) is OnlineGreedy
@@ -85,7 +87,7 @@ def test_a_kernel_of_ones_own_is_given_again(tmp_path):
 
 def test_shards_merge():
     left, right = (
-        PrototypeRegressor(OnlineGreedy(50, kernel=RBF(1.0)), sample=400, random_state=seed) for seed in (0, 1)
+        PrototypeRegressor(OnlineGreedy(50, kernel=RBF(1.0)), n_points=400, random_state=seed) for seed in (0, 1)
     )
     left.fit(X[:700], Y[:700]).merge(right.fit(X[700:], Y[700:]))
     assert left.n_seen_ == 1500

@@ -1,4 +1,4 @@
-"""The sparse Gaussian process against exact and batch ones computed from scratch, and its promises."""
+"""The sparse Gaussian process against exact and batch ones computed from scratch."""
 
 import numpy as np
 import pytest
@@ -65,15 +65,15 @@ def test_with_room_for_all_rows_it_is_the_exact_gaussian_process(objective, pred
 def test_without_swaps_the_projected_process_is_that_of_the_batch(objective):
     X, y = data(700)
     T, _ = data(30, 1)
-    model = given(15, objective=objective, budget=50, min_gain=1e9)
+    model = given(15, objective=objective, n_validation=50, min_gain=1e9)
     for start in range(0, 700, 100):
         model.partial_fit(X[start : start + 100], y[start : start + 100])
     assert model.n_swaps_ == 0
     mean, std = batch_projected(model.active_, X, y, T)
-    posterior = model._posterior()
+    posterior = model._model.posterior()
     assert np.allclose(posterior.at(T)[0], mean, rtol=1e-6)
     assert np.allclose(np.sqrt(posterior.at(T)[1] + NOISE), std, rtol=1e-5)
-    of_function, of_noise = model._calibration.factors()
+    of_function, of_noise = model._model.calibration.factors()
     scaled = np.sqrt(of_function * (std**2 - NOISE) + of_noise * NOISE)
     assert np.allclose(model.predict(T, return_std=True)[1], scaled, rtol=1e-5)
 
@@ -81,13 +81,13 @@ def test_without_swaps_the_projected_process_is_that_of_the_batch(objective):
 def test_while_the_sample_is_everything_swaps_lose_nothing():
     X, y = data(400)
     T, _ = data(30, 1)
-    model = given(15, budget=500)
+    model = given(15, n_validation=500)
     for start in range(0, 400, 100):
         model.partial_fit(X[start : start + 100], y[start : start + 100])
     model.refine()
     assert model.n_swaps_ > 0
     assert np.allclose(model.predict(T), batch_projected(model.active_, X, y, T)[0], rtol=1e-6)
-    assert np.array_equal(X[model.active_indices_], model.active_)
+    assert np.array_equal(X[model.active_ids_], model.active_)
 
 
 def test_only_active_rows_teach_the_paper_s_predictor():
@@ -95,11 +95,11 @@ def test_only_active_rows_teach_the_paper_s_predictor():
     T, _ = data(30, 1)
     model = given(15, predictor="active").fit(X, y)
     K = KERNEL(model.active_, model.active_) + NOISE * np.eye(15)
-    expected = y.mean() + KERNEL(T, model.active_) @ np.linalg.solve(K, y[model.active_indices_] - y.mean())
+    expected = y.mean() + KERNEL(T, model.active_) @ np.linalg.solve(K, y[model.active_ids_] - y.mean())
     assert np.allclose(model.predict(T), expected)
 
 
-# ---- sums that follow ----------------------------------------------------------------------------
+# ---- sums that are translated --------------------------------------------------------------------
 
 
 def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
@@ -108,7 +108,7 @@ def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
     A, B = X[:6], X[6:9]
     sample = rng.choice(1000, 100, replace=False)
     moments = Moments()
-    moments.start(KERNEL(X[:500], A), y[:500])
+    moments.initialize(KERNEL(X[:500], A), y[:500])
     moments.add(KERNEL(X[500:], A), y[500:])
     old, new = KERNEL(X, A), KERNEL(X, np.concatenate([A[:4], B]))
     kept = np.array([0, 1, 2, 3, -1, -1, -1])
@@ -135,31 +135,32 @@ def test_a_sample_of_all_rows_translates_exactly():
     X, y = data(300)
     old, new = KERNEL(X, X[:5]), (2 * Matern52(1.3))(X, X[5:12])
     moments = Moments()
-    moments.start(old, y)
+    moments.initialize(old, y)
     moments.translate(old, new, np.full(7, -1), y)
     exact = np.column_stack([new, np.ones(300), y])
     assert np.allclose(moments.sums, exact.T @ exact, rtol=1e-5)
 
 
-def test_followed_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_rows():
+def test_translated_sums_predict_better_than_the_sample_and_nearly_as_well_as_all_rows():
     """Averages over streams; single ones may go either way."""
     T, y_T = data(500, 99)
     errors = []
     for seed in range(6):
         X, y = data(4000, seed)
-        model = given(40, budget=200).set_params(random_state=seed)
+        model = given(40, n_validation=200).set_params(random_state=seed)
         for start in range(0, 4000, 500):
             model.partial_fit(X[start : start + 500], y[start : start + 500])
         assert model.n_swaps_ > 20
         all_rows, sample = Moments(), Moments()
-        all_rows.start(model._set.features(X), y)
-        sample.start(model._set.features(model._set.sample), model._set.sample_targets)
+        A = model._model.active
+        all_rows.initialize(A.features(X), y)
+        sample.initialize(A.features(A.validation_rows), A.validation_targets)
         predictions = [model.predict(T)] + [
             projected_posterior(KERNEL, NOISE, model.active_, moments).mean(T) for moments in (all_rows, sample)
         ]
         errors.append([np.mean((p - y_T) ** 2) for p in predictions])
-    followed, exact, from_sample = np.mean(errors, axis=0)
-    assert exact < followed < exact + 0.6 * (from_sample - exact)
+    translated, exact, from_sample = np.mean(errors, axis=0)
+    assert exact < translated < exact + 0.6 * (from_sample - exact)
 
 
 # ---- hyper-parameters ----------------------------------------------------------------------------
@@ -172,12 +173,12 @@ def test_likelihood_of_the_projected_process_and_its_gradient():
     S = K @ np.linalg.solve(K_A, K.T) + NOISE * np.eye(50)
     value, gradient = log_likelihood(KERNEL, NOISE, A, X, y)
     assert np.isclose(value, multivariate_normal(np.zeros(50), S).logpdf(y))
-    place = np.append(KERNEL.log_params, np.log(NOISE))
+    log_params = np.append(KERNEL.log_params, np.log(NOISE))
 
-    def at(place):
-        return log_likelihood(KERNEL.with_log_params(place[:-1]), np.exp(place[-1]), A, X, y)[0]
+    def at(log_params):
+        return log_likelihood(KERNEL.with_log_params(log_params[:-1]), np.exp(log_params[-1]), A, X, y)[0]
 
-    assert np.allclose(gradient, approx_fprime(place, at, 1e-6), rtol=1e-3, atol=1e-3)
+    assert np.allclose(gradient, approx_fprime(log_params, at, 1e-6), rtol=1e-3, atol=1e-3)
 
 
 def test_fits_raise_the_likelihood_from_any_noise():
@@ -190,21 +191,20 @@ def test_fits_raise_the_likelihood_from_any_noise():
         assert value > log_likelihood(KERNEL, np.var(y), A, X, y)[0]
 
 
-def test_hyperparameters_follow_unless_they_are_given():
+def test_hyperparameters_are_adapted_unless_they_are_given():
     X, y = data(800)
     T, y_T = data(500, 1)
     fixed = given(20).fit(X, y)
     assert fixed.kernel_ == KERNEL
     assert fixed.noise_ == NOISE
     assert fixed.log_likelihood_ is None
-    follows = SparseGPRegressor(20, random_state=0).fit(X, y)
-    stays = SparseGPRegressor(20, adapt=False, random_state=0).fit(X, y)
-    assert min(follows.score(T, y_T), stays.score(T, y_T)) > 0.97 > fixed.score(T, y_T)
-    assert (
-        follows.log_likelihood_ > log_likelihood(stays.kernel_, stays.noise_, stays.active_, X, y - y.mean())[0] / 800
-    )
-    assert follows.kernel_.kernel.width.shape == (3,)
-    assert np.isfinite(follows.log_likelihood_)
+    adapted = SparseGPRegressor(20, random_state=0).fit(X, y)
+    fitted_once = SparseGPRegressor(20, adapt=False, random_state=0).fit(X, y)
+    assert min(adapted.score(T, y_T), fitted_once.score(T, y_T)) > 0.97 > fixed.score(T, y_T)
+    once = log_likelihood(fitted_once.kernel_, fitted_once.noise_, fitted_once.active_, X, y - y.mean())[0]
+    assert adapted.log_likelihood_ > once / 800
+    assert adapted.kernel_.kernel.width.shape == (3,)
+    assert np.isfinite(adapted.log_likelihood_)
     with pytest.raises(ValueError, match='adapt=True is for predictor="projected"'):
         SparseGPRegressor(adapt=True, predictor="active").fit(X, y)
 
@@ -235,7 +235,7 @@ def test_factors_are_those_of_the_variances_that_made_the_errors():
 def test_intervals_cover_what_they_say():
     X, y = data(6000)
     T, y_T = data(4000, 1)
-    model = SparseGPRegressor(15, budget=400, random_state=0)  # too few active rows: noise is not all there is
+    model = SparseGPRegressor(15, n_validation=400, random_state=0)  # too few active rows: noise is not all there is
     for start in range(0, 6000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])
     mean, std = model.predict(T, return_std=True)
@@ -255,7 +255,7 @@ def test_a_kernel_that_reaches_far_costs_no_digits():
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(4000, 3))
     y = np.sin(2 * X[:, 0]) * X[:, 1] + rng.normal(0, 0.1, 4000)
-    model = SparseGPRegressor(50, budget=600, random_state=0)
+    model = SparseGPRegressor(50, n_validation=600, random_state=0)
     for start in range(0, 3000, 500):
         model.partial_fit(X[start : start + 500], y[start : start + 500])
         assert model.mean_squared_error_ < (2.0 if start == 0 else 0.015)  # of rows predicted before they were learned
@@ -266,13 +266,13 @@ def test_a_kernel_that_reaches_far_costs_no_digits():
 def test_shards_learn_what_the_whole_stream_teaches():
     X, y = data(3000)
     T, y_T = data(500, 1)
-    parts = [given(30, budget=300).set_params(random_state=seed) for seed in range(3)]
-    for seed, part in enumerate(parts):
-        part.fit(X[seed::3], y[seed::3])
-    alone = parts[0].score(T, y_T)
-    merged = parts[0].merge(parts[1]).merge(parts[2])
-    assert merged.n_seen_ == merged._moments.count == 3000
-    assert np.isclose(merged._moments.mean_target, y.mean())
+    shards = [given(30, n_validation=300).set_params(random_state=seed) for seed in range(3)]
+    for seed, shard in enumerate(shards):
+        shard.fit(X[seed::3], y[seed::3])
+    alone = shards[0].score(T, y_T)
+    merged = shards[0].merge(shards[1]).merge(shards[2])
+    assert merged.n_seen_ == merged._model.moments.count == 3000
+    assert np.isclose(merged._model.moments.mean_target, y.mean())
     assert merged.score(T, y_T) > alone
     assert len(merged.active_) == 30
 
@@ -293,7 +293,7 @@ def test_objects_and_functions():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(300)]
     y = np.array([word.count("a") + word.count("b") for word in words], float)
-    model = SparseGPRegressor(40, kernel=common_letters, budget=200, random_state=0).fit(words, y)
+    model = SparseGPRegressor(40, kernel=common_letters, n_validation=200, random_state=0).fit(words, y)
     assert model.score(words, y) > 0.5
     assert isinstance(model.active_, list)
     again = modicum.Learner.from_bytes(model.to_bytes(), kernel=common_letters)
@@ -308,19 +308,49 @@ def test_constant_targets_and_copies_of_one_row():
     assert np.isfinite(std).all()
 
 
-def test_plan_is_what_is_held():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("predictor", ["projected", "active"])
+@pytest.mark.parametrize("objective", ["error", "variance", "logdet"])
+def test_no_more_is_held_than_planned(objective, predictor, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1600, 300)).astype(dtype)  # many columns: the widths of the kernel count too
+    y = X[:, 0].astype(np.float64)
+    model = SparseGPRegressor(4, n_validation=50, noise=0.1, objective=objective, predictor=predictor, random_state=0)
+    held = [model.partial_fit(X[i : i + 400], y[i : i + 400]).nbytes_ for i in range(0, 1600, 400)]
+    planned = model.plan(300, dtype=dtype)
+    assert max(held) <= planned.nbytes < max(held) + 2048
+    assert planned.rows == 54 == model.n_retained_
+
+
+def test_a_budget_bounds_active_and_validation_rows_together():
     X, y = data(1500)
-    model = given(20, budget=500)
-    assert model.partial_fit(X, y).nbytes_ <= model.plan(3).nbytes
-    assert model.plan(3).rows == 500
+    model = given(20, budget=100).fit(X, y)
+    assert model.n_retained_ == model.plan(3).rows == 100
+    assert given(20, budget=None).plan(3).rows == 2020
+    assert given(20, n_validation=300, budget=None).plan(3).rows == 320
+    sized = given(20, budget="96 KiB").fit(X, y)
+    assert 20 < sized.n_retained_ == sized.plan(3).rows
+    assert sized.nbytes_ <= 96 * 1024
+    with pytest.raises(modicum.exceptions.BudgetError, match="needs a budget of at least 320 rows; got 100"):
+        given(20, n_validation=300, budget=100).fit(X, y)
     with pytest.raises(modicum.exceptions.BudgetError, match="SparseGPRegressor with 20 active rows"):
         given(20, budget="8 KiB").fit(X, y)
+    with pytest.raises(ValueError, match="n_validation must be at least n_active"):
+        given(20, n_validation=10).fit(X, y)
+
+
+def test_picks_are_the_active_rows():
+    X, y = data(600)
+    picks = given(20).fit(X, y).picks()
+    assert picks.kind == "active row"
+    assert np.array_equal(picks.rows, X[picks.ids])
+    assert np.array_equal(picks.targets, y[picks.ids])
 
 
 def test_history_and_table():
     X, y = data(1200)
     model = given(20).fit(X, y)
     history = model.history_
-    assert list(history) == ["rows", "value", "swaps", "error", "noise"]
+    assert list(history) == ["n_seen", "value", "swaps", "error", "noise"]
     assert all(np.isfinite(column).all() for column in history.values())
     assert set(model.table(X[:3])) == {"prediction", "std"}

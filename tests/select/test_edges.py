@@ -30,7 +30,7 @@ def test_a_merge_of_small_samples_keeps_both_sides():
     params = {"kernel": RBF(1.0), "noise": 0.1, "min_gain": 0.9, "random_state": 0}
     left = SparseGPRegressor(3, **params).fit(X[:30], Y[:30])
     left.merge(SparseGPRegressor(3, **params).fit(X[30:60], Y[30:60] + 100))
-    assert left._moments.count == 60
+    assert left._model.moments.count == 60
     assert 20 < left.predict(X[:60]).mean() < 80
 
 
@@ -131,5 +131,5 @@ def test_weight_zero_counts_as_a_position():
 def test_new_parameters_make_new_weights():
     model = PrototypeRegressor(OnlineGreedy(10, kernel=Linear()), random_state=0).fit(X, Y + X[:, 0])
     before = model.predict(X)
-    model.set_params(ridge=1e6)
+    model.set_params(regularization=1e6)
     assert not np.allclose(model.predict(X), before)

@@ -34,8 +34,7 @@ def problem(metric):
     F = ExemplarObjective(as_dissimilarity(metric), phantom, W, K, 80)
     F.put_rows(np.arange(60), W, shares)
     block = F.look(rng.normal(size=(20, 3)))
-    joined = grow(block, K, 0.0)
-    assert len(joined) == K
+    assert len(grow(block, K, 0.0)) == K
     return F, phantom, rng
 
 
@@ -65,7 +64,7 @@ def test_every_swap_of_every_candidate(problem, metric):
     for i, candidate in enumerate(candidates):
         removal = F.removal.copy()
         d = F.dissimilarity(candidate[None], F.rows.values)[0]
-        gain = jit.swap_scan(d, F.shares, F.near, F.second, F.near_slot, removal)
+        gain = jit.swap_scan(d, F.shares, F.near, F.second, F.near_center, removal)
         brute = []
         for j in range(K):
             swapped = F.chosen.values.copy()
@@ -73,32 +72,34 @@ def test_every_swap_of_every_candidate(problem, metric):
             brute.append(utility(F, phantom, metric, swapped) - F.value)
             assert gain - removal[j + 1] == pytest.approx(brute[j], abs=1e-9)
         assert best_gain[i] == pytest.approx(max(brute), abs=1e-9)
-        assert brute[best_slot[i] - 1] == pytest.approx(max(brute), abs=1e-9)
+        assert brute[best_slot[i]] == pytest.approx(max(brute), abs=1e-9)
 
 
 def assert_caches_are_right(F):
     D = np.concatenate([F.dissimilarity(F.phantom, F.rows.values), F.dissimilarity(F.chosen.values, F.rows.values)]).T
     order = np.sort(D, axis=1)
-    np.testing.assert_allclose(F.to_slots.values[:, : F.n_slots], D, atol=1e-9)
+    np.testing.assert_allclose(F.to_centers.values[:, : F.n_centers], D, atol=1e-9)
     np.testing.assert_allclose(F.near, order[:, 0], atol=1e-9)
     np.testing.assert_allclose(F.second, order[:, 1], atol=1e-9)
     rows = np.arange(len(D))
-    np.testing.assert_allclose(D[rows, F.near_slot], F.near, atol=1e-9)
-    np.testing.assert_allclose(D[rows, F.second_slot], F.second, atol=1e-9)
-    for j in range(1, F.n_slots):
-        without = np.delete(D, j, axis=1).min(axis=1)
+    np.testing.assert_allclose(D[rows, F.near_center], F.near, atol=1e-9)
+    np.testing.assert_allclose(D[rows, F.second_center], F.second, atol=1e-9)
+    np.testing.assert_array_equal(F.to_phantom, F.to_centers.values[:, 0])
+    np.testing.assert_array_equal(F.to_exemplars, F.to_centers.values[:, 1 : F.n_centers])
+    for j in range(F.n_chosen):
+        without = np.delete(D, j + 1, axis=1).min(axis=1)
         if not F.fixed[j]:
-            assert F.removal[j] == pytest.approx(F.shares @ (without - F.near), abs=1e-9)
+            assert F.removal_losses[j] == pytest.approx(F.shares @ (without - F.near), abs=1e-9)
 
 
-def test_caches_follow_any_sequence_of_changes(problem):
+def test_caches_are_right_after_any_sequence_of_changes(problem):
     F, _, rng = problem
     for step in range(150):
         kind = step % 5
         if kind in (0, 1):
             block = F.look(rng.normal(size=(4, 3)))
             block.gains()
-            block.swap(int(rng.integers(4)), int(rng.integers(1, K + 1)))
+            block.swap(int(rng.integers(4)), int(rng.integers(K)))
         elif kind == 2:
             slots = rng.choice(len(F.rows), 3, replace=False)
             F.put_rows(slots, rng.normal(size=(3, 3)), rng.dirichlet(np.ones(len(F.rows))))
@@ -129,7 +130,7 @@ def test_growing_is_greedy(metric):
     assert picked == greedy
 
 
-def test_improving_never_lowers_and_ends_where_no_swap_pays(problem):
+def test_improving_never_lowers_and_ends_where_no_swap_gains_anything(problem):
     F, _, rng = problem
     candidates = rng.normal(size=(40, 3))
     before = F.value
@@ -154,7 +155,7 @@ def test_one_swap_is_the_best_swap(problem):
 
 def test_fixed_exemplars_stay(problem):
     F, _, rng = problem
-    F.fixed[1:4] = True
+    F.fixed[:3] = True
     F._find_removal_losses()
     held = F.chosen.values[:3].copy()
     improve(F.look(rng.normal(size=(60, 3))), None, 0.0)
@@ -178,8 +179,8 @@ def test_a_race_saves_evaluations_when_the_answer_is_clear():
     W = rng.normal(size=(4000, 2)) * 0.1 + 5
     F = ExemplarObjective(as_dissimilarity("sqeuclidean"), 60.0, W, 1, 4000)
     F.put_rows(np.arange(4000), W, np.full(4000, 1 / 4000))
-    start = np.zeros((1, 2))
-    F.fill(1, start, F.dissimilarity(start, W)[0])
+    bad = np.zeros((1, 2))
+    F.fill(0, bad, F.dissimilarity(bad, W)[0])
     race = Race(F, rng.normal(size=(64, 2)) * 0.1 + 5, 0.05, rng)
     assert race.run(1, 0.0)
     assert race.n_evaluations < 0.25 * 64 * 4000

@@ -117,12 +117,12 @@ def regression(learner):
         (blocks(), "_F.near", 2**40),
         (blocks(), "_F.sizes", 10**9),
         (blocks(), "_F.members", -1),
-        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_slot", 10**6),
+        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_center", 10**6),
         (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_F.chosen.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indptr", 2**30),
-        (regression(modicum.KRLS(10)), "_ids", None),
-        (regression(modicum.KRLS(10)), "_prior._inverse", np.nan),
+        (regression(modicum.KRLS(10)), "_dictionary.ids", None),
+        (regression(modicum.KRLS(10)), "_dictionary.prior._inverse", np.nan),
         (modicum.StreamSVC(1.0, ellipsoid=None, random_state=0).fit(X, X[:, 0] > 0), "_labels.order", 7),
         (modicum.OnlineKMeans(3).fit(X), "cluster_sizes_", -1.0),
     ],
@@ -159,24 +159,28 @@ def items(content):
     return content["content"]["state"]["items"]
 
 
+def dictionary(content):
+    return items(content)["_dictionary"]["fields"]
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        lambda c: items(c)["_prior"]["fields"].update(n=10**6),
+        lambda c: dictionary(c)["prior"]["fields"].update(n=10**6),
         lambda c: items(c).update(predict=2),
-        lambda c: items(c)["_prior"]["fields"].update(append=2),
-        lambda c: items(c).update(_kernel={"$": "part", "class": "Kernel", "fields": {}}),
+        lambda c: dictionary(c)["prior"]["fields"].update(append=2),
+        lambda c: dictionary(c).update(kernel={"$": "part", "class": "Kernel", "fields": {}}),
         lambda c: items(c)["_rng"]["state"].update(has_uint32=10**12),
         lambda c: items(c)["_rng"]["state"]["state"].update(state=-1),
         lambda c: items(c).update(intercept_=float("nan")),
-        lambda c: items(c).update(_block_size=-5),
-        lambda c: c["content"]["params"]["items"].update(ridge=-1.0),
+        lambda c: dictionary(c).update(block_size=-5),
+        lambda c: c["content"]["params"]["items"].update(regularization=-1.0),
         lambda c: c.update(format="x"),
         lambda c: c.update(content=[]),
     ],
 )
 def test_forged_values_are_refused(change):
-    model = modicum.KRLS(10, random_state=0).fit(X, X[:, 0])
+    model = modicum.KRLS(10).fit(X, X[:, 0])
     with pytest.raises(StateError):
         Learner.from_bytes(rewritten(model.to_bytes(), change))
 

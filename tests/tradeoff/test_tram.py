@@ -1,4 +1,4 @@
-"""TRAM: the path obeys its rules, stops for each reason, and never learns from the rows that judge it."""
+"""TRAM: rules of the path, each reason to stop, and held-out rows that are never learned."""
 
 import itertools
 import math
@@ -9,11 +9,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from modicum import ExemplarClustering, OnlineKMeans, StreamKMeans, stream
+from modicum import ExemplarClustering, MemoryBoundedMixture, OnlineKMeans, StreamKMeans, stream
 from modicum.exceptions import BudgetError, DataError
 from modicum.tradeoff import rounds as rounds_module
 from modicum.tradeoff import tram as tram_module
-from modicum.tradeoff.rounds import Round
+from modicum.tradeoff.rounds import Round, summary_parameter
 from modicum.tradeoff.target import RiskTarget, as_target
 from modicum.tradeoff.tram import Tram
 from modicum.tradeoff.truncation import chosen, truncated
@@ -28,8 +28,8 @@ def blobs():
     return (10 * rng.normal(size=(K, 3)))[rng.integers(K, size=8000)] + rng.normal(size=(8000, 3))
 
 
-class _Diary(StreamKMeans):
-    """Remembers all that it was shown, and to what end."""
+class _Recorder(StreamKMeans):
+    """Records all rows that it learns and all that it is evaluated on."""
 
     learned = []
     judged = []
@@ -44,12 +44,12 @@ class _Diary(StreamKMeans):
 
 
 @pytest.fixture
-def diary():
-    _Diary.learned, _Diary.judged = [], []
-    return _Diary(K)
+def recorder():
+    _Recorder.learned, _Recorder.judged = [], []
+    return _Recorder(K)
 
 
-# ---- what is wanted ------------------------------------------------------------------------------------
+# ---- the target ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["5% above best", "5%", " 5 % above the best", "1.05x", "1.05 X", "1.05 times best"])
@@ -64,7 +64,7 @@ def test_levels_of_risk():
 
 
 @pytest.mark.parametrize("bad", ["best", "0.9x", "1x", "0%", "-5%", "nan", np.inf, None, True, [1.0], ""])
-def test_what_is_no_risk(bad):
+def test_invalid_targets(bad):
     with pytest.raises(ValueError, match='"5% above best"'):
         as_target(bad)
 
@@ -75,7 +75,7 @@ def test_what_is_no_risk(bad):
 def test_held_out_rows_depend_on_number_and_seed_alone():
     ids = np.arange(200_000)
     whole = chosen(ids, 0.2, 7)
-    pieces = np.concatenate([chosen(part, 0.2, 7) for part in np.array_split(ids, 13)])
+    pieces = np.concatenate([chosen(piece, 0.2, 7) for piece in np.array_split(ids, 13)])
     np.testing.assert_array_equal(whole, pieces)
     assert abs(whole.mean() - 0.2) < 5 * math.sqrt(0.16 / len(ids))  # 5 standard deviations
     neighbours = np.corrcoef(whole[1:], whole[:-1])[0, 1]
@@ -84,7 +84,7 @@ def test_held_out_rows_depend_on_number_and_seed_alone():
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "stream", "chunks"])
-def test_what_judges_is_never_learned(kind, diary, blobs):
+def test_held_out_rows_are_never_learned(kind, recorder, blobs):
     X = np.column_stack([np.arange(len(blobs)), blobs])  # a number that tells rows apart
     source = {
         "array": lambda: X,
@@ -92,26 +92,26 @@ def test_what_judges_is_never_learned(kind, diary, blobs):
         "stream": lambda: stream(X, chunk_size=700),
         "chunks": lambda: [X[:3000], X[3000:]],
     }[kind]()
-    tram = Tram(diary, 1e-3, start=(100, 20), random_state=0).fit(source)
+    tram = Tram(recorder, 1e-3, n_initial=(100, 20), random_state=0).fit(source)
     assert tram.stopped_by_ == "data"
-    learned, judged = (set(np.concatenate(seen)[:, 0]) for seen in (_Diary.learned, _Diary.judged))
+    learned, judged = (set(np.concatenate(seen)[:, 0]) for seen in (_Recorder.learned, _Recorder.judged))
     assert not learned & judged
     assert len(learned) + len(judged) == len(X)
     assert len(judged) == pytest.approx(0.2 * len(X), rel=0.15)
 
 
 @pytest.mark.parametrize("chunk_size", [64, 1000, 8000])
-def test_truncations_of_a_stream_are_nested_and_exact(chunk_size, diary, blobs):
+def test_truncations_of_a_stream_are_nested_and_exact(chunk_size, recorder, blobs):
     rows = truncated(stream(blobs, chunk_size=chunk_size), None, None, 0.25, np.random.default_rng(0))
-    parts, judges = [], []
+    learned, judges = [], []
     for count, held_out in ((50, 10), (700, 500), (3000, 20), (10**6, 10**6)):
-        _Diary.learned.clear()
-        found = rows.learn(clone(diary), count, held_out)
-        parts.append(np.concatenate(_Diary.learned))
+        _Recorder.learned.clear()
+        found = rows.learn(clone(recorder), count, held_out)
+        learned.append(np.concatenate(_Recorder.learned))
         judges.append(found.held_out.X)
-        assert found.rows == len(parts[-1]) == min(count, 8000 - len(judges[-1]) if found.is_everything else count)
+        assert found.n_rows == len(learned[-1]) == min(count, 8000 - len(judges[-1]) if found.is_everything else count)
         assert found.is_everything == (count == 10**6)
-    for shorter, longer in itertools.pairwise(parts):
+    for shorter, longer in itertools.pairwise(learned):
         np.testing.assert_array_equal(longer[: len(shorter)], shorter)
     for judge in judges:
         np.testing.assert_array_equal(judges[-1][: len(judge)], judge)
@@ -125,7 +125,7 @@ def test_a_stream_that_ends_unforeseen_is_counted(blobs):
 
     tram = Tram(StreamKMeans(K), 0.1, random_state=0).fit(Lazy())
     assert (tram.stopped_by_, tram.n_rows_) == ("data", 8000)
-    assert Tram(StreamKMeans(K), 1e6, start=(10, 5), random_state=0).fit(Lazy()).n_rows_ is None
+    assert Tram(StreamKMeans(K), 1e6, n_initial=(10, 5), random_state=0).fit(Lazy()).n_rows_ is None
 
 
 def test_weights_and_order_of_a_stream_count(blobs):
@@ -156,40 +156,42 @@ def test_too_few_rows(rows):
 @pytest.mark.parametrize("as_source", [lambda X: X, lambda X: stream(X, chunk_size=500)], ids=["array", "stream"])
 @pytest.mark.parametrize("growth", [(2.0, 1.5), (1.3, 1.0), (3.0, 2.5)])
 def test_rows_and_points_grow_as_told(growth, as_source, blobs):
-    settings = dict(zip(("growth_data", "growth_summary"), growth, strict=True))
-    tram = Tram(StreamKMeans(K), 1e-3, start=(100, 20), random_state=0, **settings).fit(as_source(blobs))
-    there = max(made.rows for made in tram.path_)
+    settings = dict(zip(("growth_rows", "growth_points"), growth, strict=True))
+    tram = Tram(StreamKMeans(K), 1e-3, n_initial=(100, 20), random_state=0, **settings).fit(as_source(blobs))
+    there = max(done.n_rows for done in tram.path_)
     for before, after in itertools.pairwise(tram.path_):
-        assert after.rows == min(math.ceil(growth[0] * before.rows), there)
-        assert after.size == math.ceil(growth[1] * before.size)
+        assert after.n_rows == min(math.ceil(growth[0] * before.n_rows), there)
+        assert after.n_points == math.ceil(growth[1] * before.n_points)
     assert tram.path_[0][:2] == (100, 20)
-    assert tram.risk_ == min(made.risk for made in tram.path_)
+    assert tram.risk_ == min(done.risk for done in tram.path_)
     assert there == pytest.approx(0.8 * len(blobs), rel=0.05)
 
 
 def test_it_stops_at_the_first_risk_that_is_low_enough(blobs):
-    tram = Tram(StreamKMeans(K), 3.2, start=(20, 10), random_state=0).fit(blobs)
+    tram = Tram(StreamKMeans(K), 3.2, n_initial=(20, 10), random_state=0).fit(blobs)
     assert (tram.stopped_by_, tram.reached_, tram.target_) == ("risk", True, 3.2)
     assert tram.risk_ == tram.path_[-1].risk <= 3.2
-    assert all(made.risk > 3.2 for made in tram.path_[:-1])
+    assert all(done.risk > 3.2 for done in tram.path_[:-1])
     assert -tram.score(blobs) == pytest.approx(tram.risk_, rel=0.1)
     np.testing.assert_array_equal(tram.predict(blobs), tram.solution_.predict(blobs))
-    assert tram.solution_.n_seen_ == tram.path_[-1].rows
+    assert tram.solution_.n_seen_ == tram.path_[-1].n_rows
     assert tram.solution_.nbytes_ >= tram.path_[-1].nbytes > 0
 
 
-def test_rows_that_judge_grow_by_chernoff_bound(blobs, monkeypatch):
+def test_held_out_rows_grow_by_chernoff_bound(blobs, monkeypatch):
     X = blobs + 100.0  # only the spread around the mean counts
     radius = ((X - X.mean(axis=0)) ** 2).sum(axis=1).max()
-    tram = Tram(StreamKMeans(K), 40.0, start=(20, 10), validation=0.5, delta=0.3, random_state=0).fit(X)
+    tram = Tram(StreamKMeans(K), 40.0, n_initial=(20, 10), validation_fraction=0.5, confidence=0.7, random_state=0).fit(
+        X
+    )
     each = 16 * 2 * radius * math.log(1 / 0.3) / (40.0 / 1.5)
-    for number, made in enumerate(tram.path_, 1):
-        assert made.validation_rows == pytest.approx(number * each, rel=0.05)  # the radius is that of fewer rows
-    monkeypatch.setattr(tram_module, "MOST_VALIDATION", 30)
-    assert {made.validation_rows for made in Tram(StreamKMeans(K), 3.2, random_state=0).fit(X).path_} == {30}
+    for number, done in enumerate(tram.path_, 1):
+        assert done.n_validation == pytest.approx(number * each, rel=0.05)  # the radius is that of fewer rows
+    monkeypatch.setattr(tram_module, "MAX_VALIDATION", 30)
+    assert {done.n_validation for done in Tram(StreamKMeans(K), 3.2, random_state=0).fit(X).path_} == {30}
 
 
-def test_a_bad_solution_seldom_passes():
+def test_a_bad_solution_is_rarely_accepted():
     """Chernoff: values 0 or b with a mean of 2 epsilon are below 3/2 epsilon with probability delta at most."""
     b, epsilon, delta = 1.0, 0.01, 0.2
     count = math.ceil(16 * b * math.log(1 / delta) / epsilon)
@@ -197,30 +199,37 @@ def test_a_bad_solution_seldom_passes():
     assert (means <= 1.5 * epsilon).mean() <= delta
 
 
-def test_other_risks_are_judged_by_rows_that_go_with_those_learned(blobs, monkeypatch):
-    monkeypatch.setattr(tram_module, "LEAST_VALIDATION", 50)
+def test_for_other_risks_held_out_rows_are_proportional_to_rows_learned(blobs, monkeypatch):
+    monkeypatch.setattr(tram_module, "MIN_VALIDATION", 50)
     learner = ExemplarClustering(K, budget=100)
-    tram = Tram(learner, -1e9, start=(40, 20), random_state=0, growth_data=4.0).fit(blobs[:2000])
-    assert [made.validation_rows for made in tram.path_[:4]] == [50, 50, 160, 400]
-    assert tram.path_[1].size == 30
-    assert tram.solution_.budget in {made.size for made in tram.path_}  # the budget is what says how large
+    tram = Tram(learner, -1e9, n_initial=(40, 20), random_state=0, growth_rows=4.0).fit(blobs[:2000])
+    assert [done.n_validation for done in tram.path_[:4]] == [50, 50, 160, 400]
+    assert tram.path_[1].n_points == 30
+    summary = getattr(tram.solution_, summary_parameter(learner))
+    assert summary in {done.n_points for done in tram.path_}
+
+
+def test_the_parameter_that_sets_the_size_of_the_summary():
+    assert summary_parameter(StreamKMeans(K, budget=500)) == "n_points"
+    assert summary_parameter(MemoryBoundedMixture()) == "budget"
+    assert summary_parameter(OnlineKMeans(K)) is None
 
 
 # ---- why it stops --------------------------------------------------------------------------------------
 
 
 def test_data_are_exhausted_once_larger_summaries_gain_less_than_is_missing(blobs):
-    tram = Tram(StreamKMeans(K), 1.0, start=(6400, 20), random_state=0).fit(blobs)
+    tram = Tram(StreamKMeans(K), 1.0, n_initial=(6400, 20), random_state=0).fit(blobs)
     assert (tram.stopped_by_, tram.reached_) == ("data", False)
-    assert {made.rows for made in tram.path_} == {6400}
-    risks = [made.risk for made in tram.path_]
+    assert {done.n_rows for done in tram.path_} == {6400}
+    risks = [done.risk for done in tram.path_]
     assert len(risks) > 2
     assert min(risks[:-2]) - min(risks) < min(risks) - 1.0
-    assert tram.path_[-1].size < 6400
+    assert tram.path_[-1].n_points < 6400
 
 
 def test_data_are_exhausted_once_all_rows_are_in_the_summary(blobs):
-    tram = Tram(StreamKMeans(K), 1.0, start=(10**9, 10**5), random_state=0).fit(blobs)
+    tram = Tram(StreamKMeans(K), 1.0, n_initial=(10**9, 10**5), random_state=0).fit(blobs)
     assert (tram.stopped_by_, len(tram.path_)) == ("data", 1)
 
 
@@ -232,39 +241,39 @@ def test_it_goes_on_while_two_rounds_gained_what_is_missing(target, hopeless):
     assert tram._is_hopeless(100) == hopeless
 
 
-def test_no_round_is_begun_that_would_end_too_late(blobs, monkeypatch):
+def test_no_round_is_started_that_would_exceed_the_time_limit(blobs, monkeypatch):
     clock = itertools.count(0.0, 2.0)
     monkeypatch.setattr(rounds_module.time, "perf_counter", lambda: next(clock))  # every round takes 2 seconds
-    tram = Tram(StreamKMeans(K), 1.0, start=(20, 10), time_limit=7.0, random_state=0).fit(blobs)
+    tram = Tram(StreamKMeans(K), 1.0, n_initial=(20, 10), time_limit=7.0, random_state=0).fit(blobs)
     assert (tram.stopped_by_, tram.seconds_, len(tram.path_)) == ("time", 6.0, 3)
 
 
-def test_a_budget_holds_the_summary_and_rows_grow_on(blobs):
+def test_a_budget_bounds_the_summary_while_rows_grow(blobs):
     for budget, nbytes in ((600, 600 * 40), ("20 KiB", 20 * 1024)):
-        tram = Tram(StreamKMeans(K), 1.0, start=(100, 20), random_state=0, budget=budget)
+        tram = Tram(StreamKMeans(K), 1.0, n_initial=(100, 20), random_state=0, budget=budget)
         tram.fit(stream(blobs, chunk_size=100))
         assert tram.stopped_by_ == "memory"
-        assert [made.size for made in tram.path_[-2:]] == [tram.path_[-1].size] * 2
-        assert tram.path_[-1].rows == max(made.rows for made in tram.path_) > 6000
-        assert max(made.nbytes for made in tram.path_) <= nbytes
+        assert [done.n_points for done in tram.path_[-2:]] == [tram.path_[-1].n_points] * 2
+        assert tram.path_[-1].n_rows == max(done.n_rows for done in tram.path_) > 6000
+        assert max(done.nbytes for done in tram.path_) <= nbytes
 
 
 def test_the_estimators_own_budget_is_a_limit_too(blobs):
-    tram = Tram(StreamKMeans(K, budget=500), 1.0, start=(100, 20), random_state=0).fit(blobs)
-    assert (tram.stopped_by_, tram.path_[-1].size) == ("memory", 45)
+    tram = Tram(StreamKMeans(K, budget=500), 1.0, n_initial=(100, 20), random_state=0).fit(blobs)
+    assert (tram.stopped_by_, tram.path_[-1].n_points) == ("memory", 45)
 
 
 def test_a_budget_below_any_summary(blobs):
-    with pytest.raises(BudgetError, match="3 items is too small"):
+    with pytest.raises(BudgetError, match="the budget, 3 rows, is too small"):
         Tram(StreamKMeans(K), 1.0, budget=3).fit(blobs)
     with pytest.raises(ValueError, match="Leave out budget"):
         Tram(_Planless(), 1.0, budget=3).fit(blobs)
 
 
 class _Planless(OnlineKMeans):
-    def __init__(self, n_clusters=K, *, size=10, random_state=None):
+    def __init__(self, n_clusters=K, *, n_points=10, random_state=None):
         super().__init__(n_clusters, random_state=random_state)
-        self.size = size
+        self.n_points = n_points
 
 
 # ---- relative to the best ------------------------------------------------------------------------------
@@ -272,7 +281,7 @@ class _Planless(OnlineKMeans):
 
 def test_a_risk_relative_to_a_reference(blobs):
     tram = Tram(StreamKMeans(K), "20% above best", random_state=0).fit(blobs)
-    assert tram.reference_.rows == 6400
+    assert tram.reference_.n_rows == 6400
     assert tram.reference_.risk == pytest.approx(3.0, rel=0.1)
     assert tram.target_ == pytest.approx(1.2 * tram.reference_.risk)
     assert tram.path_[0][:2] == (16 * 25, 25)  # k / x points
@@ -281,46 +290,46 @@ def test_a_risk_relative_to_a_reference(blobs):
     assert Tram(StreamKMeans(K), 3.2).fit(blobs).reference_ is None
 
 
-# ---- manners -------------------------------------------------------------------------------------------
+# ---- as an estimator------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("as_source", [lambda X: X, lambda X: stream(X, chunk_size=500)], ids=["array", "stream"])
-def test_a_seed_decides_everything_but_the_time(as_source, blobs):
+def test_everything_but_the_time_is_deterministic(as_source, blobs):
     def path(seed):
-        tram = Tram(StreamKMeans(K), "1% above best", start=(50, 10), random_state=seed).fit(as_source(blobs))
-        return [made._replace(seconds=0.0) for made in tram.path_], tram.solution_.cluster_centers_.tolist()
+        tram = Tram(StreamKMeans(K), "1% above best", n_initial=(50, 10), random_state=seed).fit(as_source(blobs))
+        return [done._replace(seconds=0.0) for done in tram.path_], tram.solution_.cluster_centers_.tolist()
 
     assert path(3) == path(3) != path(4)
 
 
-def test_each_round_is_told(blobs):
+def test_a_callback_is_called_after_each_round(blobs):
     seen = []
-    tram = Tram(StreamKMeans(K), 3.2, start=(20, 10), random_state=0).fit(
+    tram = Tram(StreamKMeans(K), 3.2, n_initial=(20, 10), random_state=0).fit(
         blobs, on_round=lambda tram: seen.append(len(tram.path_))
     )
     assert seen == list(range(1, len(tram.path_) + 1))
 
 
 def test_it_is_an_estimator(blobs):
-    tram = Tram(StreamKMeans(K), 3.2, growth_data=3.0)
+    tram = Tram(StreamKMeans(K), 3.2, growth_rows=3.0)
     assert clone(tram).get_params()["estimator__n_clusters"] == K
     for ask in (lambda: tram.predict(blobs), lambda: tram.score(blobs), lambda: tram.summary(), lambda: tram.seconds_):
         with pytest.raises(NotFittedError):
             ask()
-    tram.estimator.set_params(size=77)
+    tram.estimator.set_params(n_points=77)
     tram.fit(blobs)
-    assert tram.estimator.size == 77
+    assert tram.estimator.n_points == 77
     assert not hasattr(tram.estimator, "n_seen_")
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"validation": 0.0}, "validation must be a number strictly between 0 and 1"),
-        ({"growth_data": 1.0}, "growth_data must be a number above 1"),
-        ({"start": (10,)}, "start must be .*pair of positive ints"),
+        ({"validation_fraction": 0.0}, "validation_fraction must be a number strictly between 0 and 1"),
+        ({"growth_rows": 1.0}, "growth_rows must be a number above 1"),
+        ({"n_initial": (10,)}, "n_initial must be .*pair of positive ints"),
         ({"time_limit": 0}, "time_limit"),
-        ({"estimator": OnlineKMeans(3)}, "a parameter size or budget"),
+        ({"estimator": OnlineKMeans(3)}, "one of the parameters n_points, n_validation, n_prototypes, budget"),
         ({"estimator": None}, "a learner with a score"),
     ],
 )
@@ -329,17 +338,17 @@ def test_parameters_are_checked(settings, message, blobs):
         Tram(**{"estimator": StreamKMeans(K), "risk": 1.0, **settings}).fit(blobs)
 
 
-# ---- in words ------------------------------------------------------------------------------------------
+# ---- as text -------------------------------------------------------------------------------------------
 
 
 def test_sentences(blobs, monkeypatch):
     clock = itertools.count(0.0, 4.0)
     monkeypatch.setattr(rounds_module.time, "perf_counter", lambda: next(clock))
-    settings = {"random_state": 0, "start": (800, 100)}
+    settings = {"random_state": 0, "n_initial": (800, 100)}
     found = Tram(StreamKMeans(K), "1.2x", **settings).fit(blobs)
     assert found.summary().startswith("800 of 8,000 rows and ")
     assert found.summary().endswith(" reach 1.2 times the best risk in 4 s; all data would take about 40 s.")
-    assert "all data" not in Tram(StreamKMeans(K), 4.0, start=(6000, 100), random_state=0).fit(blobs).summary()
+    assert "all data" not in Tram(StreamKMeans(K), 4.0, n_initial=(6000, 100), random_state=0).fit(blobs).summary()
     none = Tram(StreamKMeans(K), 1.0, **settings).fit(blobs).summary()
     assert none.startswith("No solution with risk 1 was found in ")
     assert "the best has " in none

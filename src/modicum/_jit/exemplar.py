@@ -1,8 +1,8 @@
 """Loops of the exemplar objective F_C (gomes2010, eq. 3.6 and Appendix II).
 
-Names: D (candidates x validation rows) dissimilarities of candidates; C (validation rows x slots) those of the chosen,
-slot 0 being the phantom; w weights; for each validation row `near`, `near_slot` its closest slot and
-`second`, `second_slot` the next one.
+Names: centers are the phantom, center 0, and the chosen exemplars; D (candidates x validation rows) holds the
+dissimilarities of candidates, C (validation rows x centers) those of the centers; w are weights. For each validation
+row, `near` and `near_center` are its nearest center's, `second` and `second_center` the second nearest's.
 """
 
 import numpy as np
@@ -11,38 +11,38 @@ from modicum._jit import compiled
 
 
 @compiled
-def two_nearest(C, n_slots, rows, near, second, near_slot, second_slot):
-    """Find the two closest of the first `n_slots` slots for the given rows."""
+def two_nearest(C, n_centers, rows, near, second, near_center, second_center):
+    """Find the two nearest of the first `n_centers` centers for the given rows."""
     for i in rows:
-        two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot)
+        two_nearest_of_row(C, n_centers, i, near, second, near_center, second_center)
 
 
 @compiled
-def two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot):
+def two_nearest_of_row(C, n_centers, i, near, second, near_center, second_center):
     """`two_nearest` for row i."""
-    best, next_best, slot, next_slot = np.inf, np.inf, 0, 0
-    for j in range(n_slots):
+    best, next_best, center, next_center = np.inf, np.inf, 0, 0
+    for j in range(n_centers):
         d = C[i, j]
         if d < best:
-            next_best, next_slot = best, slot
-            best, slot = d, j
+            next_best, next_center = best, center
+            best, center = d, j
         elif d < next_best:
-            next_best, next_slot = d, j
+            next_best, next_center = d, j
     near[i], second[i] = best, next_best
-    near_slot[i], second_slot[i] = slot, next_slot
+    near_center[i], second_center[i] = center, next_center
 
 
 @compiled
-def removal_losses(w, near, second, near_slot, out):
-    """out[j] = what the loss rises by when slot j goes: its rows fall to their second nearest."""
+def removal_losses(w, near, second, near_center, out):
+    """out[j] = increase of the loss without center j, whose rows go to their second nearest."""
     out[:] = 0.0
     for i in range(w.shape[0]):
-        out[near_slot[i]] += w[i] * (second[i] - near[i])
+        out[near_center[i]] += w[i] * (second[i] - near[i])
 
 
 @compiled
 def add_gains(D, w, near, out):
-    """out[s] = what the loss falls by when candidate s joins."""
+    """out[s] = decrease of the loss with candidate s added."""
     for s in range(D.shape[0]):
         gain = 0.0
         for i in range(D.shape[1]):
@@ -52,52 +52,51 @@ def add_gains(D, w, near, out):
 
 
 @compiled
-def swap_scan(d, w, near, second, near_slot, removal):
-    """One scan of a candidate's dissimilarities d scores its swap against every slot.
+def swap_scan(d, w, near, second, near_center, removal):
+    """One scan of a candidate's dissimilarities d scores its swap with every center.
 
-    Returns what its joining gains; `removal` turns from what each slot's leaving costs alone into what it
-    costs once the candidate is there.
+    Returns the gain of adding it; `removal` changes from the removal losses without the candidate to those with it.
     """
     gain = 0.0
     for i in range(d.shape[0]):
         if d[i] < second[i]:
             if d[i] < near[i]:
                 gain += w[i] * (near[i] - d[i])
-            if near_slot[i] > 0:  # rows of the phantom, which never leaves, may have nobody else: second is infinite
-                removal[near_slot[i]] -= w[i] * (second[i] - max(near[i], d[i]))
+            if near_center[i] > 0:  # the phantom is never removed, and its rows may have no second: it is infinite
+                removal[near_center[i]] -= w[i] * (second[i] - max(near[i], d[i]))
     return gain
 
 
 @compiled
-def swap_scans(D, candidates, w, near, second, near_slot, gains, removal):
-    """`swap_scan` for the given candidates, on top of what gains and removal (candidates x slots) hold already."""
+def swap_scans(D, candidates, w, near, second, near_center, gains, removal):
+    """`swap_scan` for the given candidates, added to gains and removal (candidates x centers)."""
     for s in candidates:
-        gains[s] += swap_scan(D[s], w, near, second, near_slot, removal[s])
+        gains[s] += swap_scan(D[s], w, near, second, near_center, removal[s])
 
 
 @compiled
-def best_swaps(D, w, near, second, near_slot, removal, gains, slots):
-    """gains[s], slots[s] = the best swap of candidate s. Slots that may not leave have infinite `removal`."""
+def best_swaps(D, w, near, second, near_center, removal, gains, centers):
+    """gains[s], centers[s] = the best swap of candidate s. Centers that may not be removed have infinite `removal`."""
     left = np.empty_like(removal)
     for s in range(D.shape[0]):
         left[:] = removal
-        gain = swap_scan(D[s], w, near, second, near_slot, left)
-        slot = np.argmin(left)
-        gains[s], slots[s] = gain - left[slot], slot
+        gain = swap_scan(D[s], w, near, second, near_center, left)
+        center = np.argmin(left)
+        gains[s], centers[s] = gain - left[center], center
 
 
 @compiled
-def fill_slot(C, n_slots, slot, d, near, second, near_slot, second_slot):
-    """Put a candidate with dissimilarities d into `slot`, touching only the rows that it changes.
+def fill_center(C, n_centers, center, d, near, second, near_center, second_center):
+    """Make a candidate with dissimilarities d a center, updating only the rows that it affects.
 
-    `slot` may be the one after the last (the candidate joins) or an old one (it takes its place).
+    `center` may be the next free one (the candidate is added) or one in use (it is replaced).
     """
     for i in range(d.shape[0]):
-        C[i, slot] = d[i]
-        if near_slot[i] == slot or second_slot[i] == slot:
-            two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot)
+        C[i, center] = d[i]
+        if near_center[i] == center or second_center[i] == center:
+            two_nearest_of_row(C, n_centers, i, near, second, near_center, second_center)
         elif d[i] < near[i]:
-            second[i], second_slot[i] = near[i], near_slot[i]
-            near[i], near_slot[i] = d[i], slot
+            second[i], second_center[i] = near[i], near_center[i]
+            near[i], near_center[i] = d[i], center
         elif d[i] < second[i]:
-            second[i], second_slot[i] = d[i], slot
+            second[i], second_center[i] = d[i], center

@@ -1,8 +1,8 @@
 """The loop of kernel recursive least squares (engel2004, Table 1; vanvaerenbergh2012, Algorithm 1).
 
-Names: M kernel matrix of the dictionary and Q its inverse; mean and P the mean and covariance of the function's values
-there; all have room for more than their n rows. Of a new row: k its kernel values against the dictionary, h = Q k its
-weights there, delta what the dictionary leaves of its own kernel value.
+Names: M is the kernel matrix of the dictionary and Q its inverse; mean and P are the mean and covariance of the
+function's values there; all have room for more than their n rows. Of a new row, k are its kernel values against the
+dictionary, h = Q k its weights there, and delta its novelty: the rest of its own kernel value.
 """
 
 import math
@@ -14,12 +14,12 @@ from modicum._jit.linalg import project, replace_row, times
 
 
 @compiled
-def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean, n, holder):
-    """Learn rows in turn; those that the dictionary explains badly join it, in place of another once it is full.
+def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q, P, mean, n, holder):
+    """Learn rows in turn; novel ones join the dictionary, and once it is full they replace another prototype.
 
-    K (rows x room) holds kernel values against the dictionary and gets those of the rows that join from `between`;
-    `own` those of rows with themselves. `noise` is the variance of each target. holder[slot] becomes the last row that
-    took the slot. Returns the size of the dictionary and the rise of log det M.
+    K (rows x room) holds kernel values against the dictionary; those against rows that join are copied from `between`.
+    `own` are kernel values of rows with themselves, `noise` the variances of their targets. holder[slot] becomes the
+    last row that took the slot. Returns the size of the dictionary and the increase of log det M.
     """
     log_det = 0.0
     h, Ph = np.zeros(mean.shape[0]), np.zeros(mean.shape[0])
@@ -34,11 +34,11 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
         if delta <= threshold * own[i]:
             observe(P, mean, n, Ph, 1.0 / (noise[i] + hPh), error)
             continue
-        # The prior variance of the row, given the dictionary, is delta / ridge. Everything is multiplied by ridge: it
-        # may be 0, and the row then takes the value y.
-        total = ridge * (noise[i] + hPh) + delta
-        value += error * (ridge * hPh + delta) / total
-        observe(P, mean, n, Ph, ridge / total, error)
+        # The prior variance of the row, given the dictionary, is delta / regularization. Numerator and denominator are
+        # multiplied by the regularization, as it may be 0: the value at the row is then y.
+        total = regularization * (noise[i] + hPh) + delta
+        value += error * (regularization * hPh + delta) / total
+        observe(P, mean, n, Ph, regularization / total, error)
         slot = n if n < limit else least_needed(Q, mean, n, h, delta, value)
         if n == limit and slot == n:
             continue
@@ -49,13 +49,13 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
             log_det += math.log(delta)
         else:
             k[slot] = 0.0
-            pivot = max(delta, own[i] - project(Q, n, slot, k, h))  # without another row, it can only be larger
+            pivot = max(delta, own[i] - project(Q, n, slot, k, h))  # with one row less it can only be larger
             log_det += math.log(pivot * Q[slot, slot])
             replace_row(Q, n, slot, h, pivot, np.zeros(n), np.zeros(n))
         put_row(M, n, slot, k, own[i])
         for a in range(n):
-            Ph[a] *= noise[i] * ridge / total
-        put_row(P, n, slot, Ph, noise[i] * (ridge * hPh + delta) / total)
+            Ph[a] *= noise[i] * regularization / total
+        put_row(P, n, slot, Ph, noise[i] * (regularization * hPh + delta) / total)
         mean[slot] = value
         holder[slot] = i
         for later in range(i + 1, y.shape[0]):
@@ -65,7 +65,7 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
 
 @compiled
 def observe(P, mean, n, Ph, gain, error):
-    """Take in a value that the mean missed by `error`."""
+    """Condition on a value that the mean misses by `error`."""
     for a in range(n):
         mean[a] += gain * error * Ph[a]
         for b in range(n):
@@ -74,7 +74,7 @@ def observe(P, mean, n, Ph, gain, error):
 
 @compiled
 def put_row(M, n, j, row, corner):
-    """Write row and column j of a symmetric matrix; entry j of `row` is not looked at."""
+    """Write row and column j of a symmetric matrix; entry j of `row` is ignored."""
     for a in range(n):
         if a != j:
             M[j, a] = M[a, j] = row[a]
@@ -83,18 +83,18 @@ def put_row(M, n, j, row, corner):
 
 @compiled
 def least_needed(Q, mean, n, h, delta, value):
-    """The slot that a newcomer should take, n for none.
+    """The slot that a new row should take, n for none.
 
-    Left out, slot j is foretold by the others with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's
-    row at their end: its weights are h, its `value` is known and what is left of its kernel value is delta. The slot
-    with the least error goes, among those of which less is left (1 / Q_jj) than of the newcomer.
+    The others predict the value at slot j with an error of (Q mean)_j / Q_jj, where Q and mean end with the new row,
+    which has weights h, `value` and novelty delta. The slot with the smallest error is returned, among those with less
+    novelty (1 / Q_jj) than the new row.
     """
     weights = np.empty(n)
     times(Q, n, mean, weights)
-    foretold = 0.0
+    predicted = 0.0
     for a in range(n):
-        foretold += h[a] * mean[a]
-    weight = (value - foretold) / delta
+        predicted += h[a] * mean[a]
+    weight = (value - predicted) / delta
     slot, least = n, abs(weight * delta)
     for j in range(n):
         precision = Q[j, j] + h[j] * h[j] / delta

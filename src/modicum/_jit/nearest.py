@@ -19,11 +19,11 @@ def square_gap(x, c):
 def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
     """The nearest center of each row and its squared distance.
 
-    `scores` are |c|^2 / 2 - x.c, but for constants of rows and for rounding by up to the slack of row and center.
-    Centers that may be the nearest by their scores are compared exactly; a score that is no number tells nothing.
+    `scores` are |c|^2 / 2 - x.c, up to a constant for each row and rounding errors within the slack of row and center.
+    Centers that may be the nearest by their scores are compared exactly; a NaN score excludes nothing.
     """
     for i in range(X.shape[0]):
-        most = np.inf  # that the score of the nearest center can be
+        most = np.inf  # upper bound on the score of the nearest center
         for j in range(centers.shape[0]):
             most = min(most, scores[i, j] + center_slack[j])
         most += 2 * row_slack[i]
@@ -37,7 +37,7 @@ def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
 
 @compiled_sums
 def add_residuals(X, weight, labels, centers, sums):
-    """Add the weighted x - c of every row to the sums of its center."""
+    """Add the weighted x - c of every row to the sum of its center."""
     for i in range(X.shape[0]):
         cell = labels[i]
         for j in range(X.shape[1]):

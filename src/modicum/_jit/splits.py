@@ -1,11 +1,11 @@
-"""Loops over groups of items that follow each other; `starts` tells where groups begin, and where the last one ends."""
+"""Loops over items sorted by group; `starts` is the first item of each group, and the end of the last one."""
 
 from modicum._jit import compiled_sums
 
 
 @compiled_sums
 def add_halves(counts, averages, shares, starts, first, second):
-    """Add to the rows of `first` what groups have of their items by `shares`, and the rest to those of `second`."""
+    """Add to the rows of `first` the statistics of groups weighted by `shares`, and the rest to those of `second`."""
     for g in range(len(first)):
         for i in range(starts[g], starts[g + 1]):
             here, there = counts[i] * shares[i], counts[i] * (1.0 - shares[i])

@@ -1,4 +1,4 @@
-"""One command for several learners: an option says what to aim for, and the options of all of them are on it."""
+"""One command for several learners: an option chooses the learner, and the command has the options of all of them."""
 
 import inspect
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ class Aim:
     @property
     def owners(self) -> dict[str, type[Any]]:
         """The class that takes each parameter."""
-        parts = [self.learner] if self.objective is None else [self.learner, self.objective]
-        owners = {name: cls for cls in parts for name in inspect.signature(cls).parameters}
+        classes = [self.learner] if self.objective is None else [self.learner, self.objective]
+        owners = {name: cls for cls in classes for name in inspect.signature(cls).parameters}
         return owners if self.objective is None else {name: owners[name] for name in owners if name != "objective"}
 
     @property
@@ -70,12 +70,12 @@ class Aims:
         return self.by_name[name]
 
     def options(self) -> list[inspect.Parameter]:
-        """The options of all aims. None is given by default, so that one can tell what was."""
+        """The options of all aims. The default of each is None, which shows what was given."""
         names = dict.fromkeys(name for aim in self.by_name.values() for name in aim.owners)
         return [o.option(name, self._help(name), None, short=name == self.count) for name in names]
 
     def _help(self, option: str) -> str:
-        """What an option means for each aim that has it, in as few words as they agree on."""
+        """The help text of an option: one meaning if all aims agree, otherwise one per group of aims."""
         if option == self.count:
             defaults = [f"{name} {o.default_text(aim.learner, aim.count)}" for name, aim in self.by_name.items()]
             return f"The number of {self.things} ({', '.join(defaults)})."

@@ -1,4 +1,4 @@
-"""`modicum demo`: two streams learned, two reports written."""
+"""`modicum demo`: learn two streams and write a report on each."""
 
 import time
 from pathlib import Path
@@ -19,7 +19,7 @@ def command(
     folder: Annotated[Path, typer.Option(help="Where to write the reports.")] = Path("demo"),
     rows: Annotated[int, typer.Option(help="Length of the generated stream.")] = 1_000_000,
 ) -> None:
-    """Stream handwritten digits and a million generated rows; write a report on each."""
+    """Cluster handwritten digits and a million generated rows by exemplars; write a report on each."""
     from sklearn.datasets import load_digits
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -30,10 +30,10 @@ def command(
 
 
 def show(what: str, rows: Stream, report: Path, *, n_exemplars: int, image: tuple[int, ...] | None) -> None:
-    """Learn, tell, report."""
+    """Learn a stream, print a summary and write the report."""
     from modicum.plot.report import write_report
 
-    say(f"{what}: choosing {n_exemplars} that stand for all, in 16 MiB")
+    say(f"{what}: choosing {n_exemplars} exemplars, in 16 MiB")
     learner = ExemplarClustering(n_exemplars, budget="16 MiB", random_state=0)
     began = time.perf_counter()
     with Progress(rows) as progress:

@@ -1,4 +1,4 @@
-"""`modicum merge A B -o C`: one learner from several that saw different parts of the data."""
+"""`modicum merge A B -o C`: merge learners of different parts of the data."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ def command(
     states: Annotated[list[o.Path], typer.Argument(help="State files, two or more.", show_default=False)],
     output: Annotated[o.Path, typer.Option("-o", "--output", help="State file to write.", show_default=False)],
 ) -> None:
-    """Merge saved learners into one; the files are left as they are."""
+    """Merge saved learners into one; the files are not changed."""
     if len({path.resolve() for path in states}) < max(2, len(states)):
         raise ValueError("merge needs two or more state files, each of them once.")
     learner = load(states[0])

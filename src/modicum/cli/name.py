@@ -1,4 +1,4 @@
-"""`modicum name STATE c3=boots`: names for the components of a saved mixture."""
+"""`modicum name STATE c3=boots`: name the components of a saved mixture."""
 
 from typing import Annotated, Any
 
@@ -14,12 +14,12 @@ from modicum.contract.loading import from_content, read_content
 
 def command(
     path: StatePath,
-    names: Annotated[list[str], typer.Argument(help="What a component is called now and what it is to be: c3=boots.")],
+    names: Annotated[list[str], typer.Argument(help="Present and new names of components: c3=boots.")],
     output: Annotated[
         o.Path | None, typer.Option("-o", "--output", help="State file to write. Default: STATE.")
     ] = None,
 ) -> None:
-    """Name components of a mixture. They keep their names while it goes on learning, and when it is merged."""
+    """Name components of a mixture. Names are kept by further learning and by merges."""
     check_folder(output)
     content = read_content(path)
     learner: Any = from_content(content, str(path))
@@ -27,10 +27,10 @@ def command(
         raise ValueError(f"{path} is of a {type(learner).__name__}, which has no components to name.")
     for pair in names:
         _rename(learner, pair)
-    place = content.get("checkpoint")
-    if output is None and place is not None:  # so that the run can go on
-        run = Checkpoint(path, every=0, run=place["run"])
-        run.write(learner, place["position"], finished=place["finished"])
+    mark = content.get("checkpoint")
+    if output is None and mark is not None:  # so that the run can be resumed
+        checkpoint = Checkpoint(path, every=0, run=mark["run"])
+        checkpoint.write(learner, mark["position"], finished=mark["finished"])
     else:
         learner.save(output or path)
     say(f"{len(names)} of {learner.n_components_} components named; state in {output or path}")

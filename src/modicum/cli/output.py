@@ -82,10 +82,10 @@ def _text(path: Path, kind: str) -> Iterator[Write]:
 @contextmanager
 def _npy(path: Path) -> Iterator[Write]:
     """The numeric columns as one array."""
-    parts: list[np.ndarray] = []
-    yield lambda columns: parts.append(np.column_stack([np.asarray(c) for c in columns.values() if _is_numeric(c)]))
+    arrays: list[np.ndarray] = []
+    yield lambda columns: arrays.append(np.column_stack([np.asarray(c) for c in columns.values() if _is_numeric(c)]))
     with open(path, "wb") as file:
-        np.save(file, np.concatenate(parts) if parts else np.empty((0, 0)))
+        np.save(file, np.concatenate(arrays) if arrays else np.empty((0, 0)))
 
 
 def _is_numeric(column: Any) -> bool:

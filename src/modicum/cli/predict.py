@@ -1,4 +1,4 @@
-"""`modicum predict STATE SOURCE`: ask a saved learner about every row of a source."""
+"""`modicum predict STATE SOURCE`: predictions of a saved learner for every row of a source."""
 
 from typing import Annotated, Any
 
@@ -28,10 +28,10 @@ def command(
 ) -> None:
     """Predict for every row of SOURCE with a saved learner.
 
-    For exemplars: the cluster, the position of the exemplar that represents the row, and its dissimilarity. For
-    selectors: the most similar prototype, its position and the similarity. For regressors: the prediction, and its
-    standard deviation if it is known. For classifiers: the class and its probability. For mixtures of unknown size: the
-    component, its name, the logarithm of the row's density, and the probability that it is of a component not seen yet.
+    Exemplars: the cluster, the position of its exemplar and the dissimilarity to it. Selectors: the most similar
+    prototype, its position and the similarity. Regressors: the prediction, and its standard deviation where the model
+    has one. Classifiers: the class and its probability. Mixtures of unknown size: the component, its name, the
+    log-density of the row, and the probability that it is from a new component.
     """
     learner = load(state)
     _check_array(output, learner)

@@ -1,4 +1,4 @@
-"""`modicum show STATE`: what it is, what it holds, how it got there."""
+"""`modicum show STATE`: what a saved learner is, holds and has seen."""
 
 import json
 from contextlib import suppress
@@ -25,7 +25,7 @@ def command(
     """Show what a state file holds."""
     content = read_content(path)
     learner = from_content(content, str(path))
-    facts = describe(learner) | _place(content)
+    facts = describe(learner) | _checkpoint(content)
     if as_json:
         print(json.dumps(facts, default=str, indent=2))
         return
@@ -61,7 +61,7 @@ def describe(learner: Learner) -> dict[str, Any]:
         if len(history.get(name, ())):
             facts[f"{name} so far"] = sparkline(history[name])
     if hasattr(learner, "guarantee"):
-        with suppress(ValueError):  # no theorem speaks of this objective
+        with suppress(ValueError):  # no theorem applies to these parameters
             first, *others = str(learner.guarantee()).splitlines()
             facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
     return facts
@@ -109,14 +109,15 @@ def sparkline(values: np.ndarray, width: int = 48) -> str:
     >>> sparkline(np.arange(4.0), width=4)
     '▁▃▅█'
     """
-    picked = np.array([part.mean() for part in np.array_split(values, min(width, len(values)))])
+    picked = np.array([piece.mean() for piece in np.array_split(values, min(width, len(values)))])
     low, high = picked.min(), picked.max()
     level = (picked - low) / (high - low) if high > low else np.ones(len(picked))
     return "".join(BARS[int(x * (len(BARS) - 1))] for x in level)
 
 
-def _place(content: dict[str, Any]) -> dict[str, Any]:
-    place = content.get("checkpoint")
-    if place is None:
+def _checkpoint(content: dict[str, Any]) -> dict[str, Any]:
+    """How far the run of a checkpoint has come; nothing for other state files."""
+    mark = content.get("checkpoint")
+    if mark is None:
         return {}
-    return {"checkpoint": f"{'finished' if place['finished'] else 'stopped'} at row {place['position']:,}"}
+    return {"checkpoint": f"{'finished' if mark['finished'] else 'stopped'} at row {mark['position']:,}"}

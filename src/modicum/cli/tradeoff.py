@@ -1,4 +1,4 @@
-"""`modicum tradeoff SOURCE -k 100 --risk 1.05x`: how much data, memory and time a risk takes."""
+"""`modicum tradeoff SOURCE -k 100 --risk 1.05x`: how much data, memory and time a wanted risk takes."""
 
 import inspect
 from typing import Annotated, Any
@@ -24,16 +24,16 @@ from modicum.tradeoff.rounds import Round
 AIMS = {"kmeans": Aim(StreamKMeans), "mixture": Aim(StreamGaussianMixture)}
 MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)
 OF_TRAM = [name for name in inspect.signature(Tram).parameters if name != "estimator"]
-NOT_OPTIONS = {"estimator", "size", "warm_start"}  # made here, chosen by the search, without effect
+NOT_OPTIONS = {"estimator", "n_points", "warm_start"}  # made here, chosen by the search, without effect
 CURVE_ROWS, CURVE_BYTES = 200_000, 256 * 2**20  # of rows that curves are measured on, at most
-AROUND = (0.25, 0.5, 1.0, 2.0)  # of the size that was found
+AROUND = (0.25, 0.5, 1.0, 2.0)  # factors of the size found
 
 For = Annotated[str, typer.Option("--for", help=f"What is fitted: {', '.join(AIMS)}.")]
 Risk = Annotated[str, typer.Option(help='The risk that is wanted: a number, "5% above best" or 1.05x.')]
 Report = Annotated[o.Path | None, typer.Option(help="Write a report, one HTML page, to this file.")]
-Sizes = Annotated[str | None, typer.Option(help="Summaries to try for the curves, such as 500,1000,2000.")]
+Points = Annotated[str | None, typer.Option(help="Points of the summaries measured for the curves: 500,1000,2000.")]
 Repeats = Annotated[int, typer.Option(help="Runs of each point of the curves.")]
-Curves = Annotated[o.Path | None, typer.Option(help="File to keep measured curves in, and to go on from.")]
+Curves = Annotated[o.Path | None, typer.Option(help="File with measurements of curves, to add to.")]
 
 
 def tradeoff(
@@ -44,7 +44,7 @@ def tradeoff(
     save: o.Save = None,
     report: Report = None,
     curves: Curves = None,
-    sizes: Sizes = None,
+    n_points: Points = None,
     repeats: Repeats = 3,
     csv: o.Csv = False,
     table: o.Table = False,
@@ -52,13 +52,13 @@ def tradeoff(
 ) -> None:
     """Find how many rows of SOURCE, how much memory and how much time it takes to reach a risk.
 
-    Rows are learned from the beginning, ever more of them, until rows held out say that the risk is low enough; so
-    they should be well mixed. Prints what each round took. With --report or --curves, it is also measured what other
-    risks would take, on up to 200,000 rows.
+    Each round learns more rows from the beginning of the source, until the risk on held-out rows is low enough; so the
+    rows should be well mixed. Prints the cost of each round. With --report or --curves, the cost of other risks is
+    measured too, on up to 200,000 rows.
     """
     reading = Reading.take_from(given)
     tram = make_tram(model, risk, given)
-    tried = None if sizes is None else _sizes(sizes)
+    tried = None if n_points is None else _numbers(n_points)
     check_output(output)
     for path in (save, report, curves):
         check_folder(path)
@@ -72,7 +72,7 @@ def tradeoff(
         tram.solution_.save(save)
     if report is None and curves is None:
         return
-    found = measure(tram, rows, tried or _around(tram.path_[-1].size), repeats, curves)
+    found = measure(tram, rows, tried or _around(tram.path_[-1].n_points), repeats, curves)
     if report is not None:
         from modicum.plot.report import write_tradeoff_report
 
@@ -90,15 +90,15 @@ def make_tram(model: str, risk: str, texts: dict[str, str | None]) -> Tram:
     )
 
 
-def measure(tram: Tram, rows: Stream, sizes: list[int], repeats: int, path: o.Path | None) -> Tradeoff:
+def measure(tram: Tram, rows: Stream, n_points: list[int], repeats: int, path: o.Path | None) -> Tradeoff:
     """The curves, on the first rows."""
     with Progress() as progress:
         return try_all(
             first_rows(rows),
-            sizes,
+            n_points,
             estimator=tram.estimator,
             repeats=repeats,
-            validation=tram.validation,
+            validation_fraction=tram.validation_fraction,
             path=path,
             on_cell=lambda done, cells: progress.tell(f"curves: {done} of {cells}", completed=done, total=cells),
             random_state=tram.random_state,
@@ -107,35 +107,35 @@ def measure(tram: Tram, rows: Stream, sizes: list[int], repeats: int, path: o.Pa
 
 def first_rows(rows: Stream) -> np.ndarray:
     """As many rows as curves are measured on."""
-    parts: list[np.ndarray] = []
-    there = 0
+    chunks: list[np.ndarray] = []
+    count = 0
     for chunk in rows:
-        parts.append(chunk.X)
-        there += len(chunk.X)
-        if there >= CURVE_ROWS or sum(part.nbytes for part in parts) >= CURVE_BYTES:
+        chunks.append(chunk.X)
+        count += len(chunk.X)
+        if count >= CURVE_ROWS or sum(X.nbytes for X in chunks) >= CURVE_BYTES:
             break
-    return np.concatenate(parts)[:CURVE_ROWS]
+    return np.concatenate(chunks)[:CURVE_ROWS]
 
 
 def _facts(made: Round) -> list[str]:
     return [
-        f"{made.rows:,} rows",
-        f"{made.size:,} points",
+        f"{made.n_rows:,} rows",
+        f"{made.n_points:,} points",
         f"risk {made.risk:.4g}",
         f"{format_bytes(made.nbytes)} held",
-        "going on",
+        "searching",
     ]
 
 
-def _sizes(text: str) -> list[int]:
+def _numbers(text: str) -> list[int]:
     numbers = text.split(",")
     if not all(number.strip().isdecimal() and int(number) > 0 for number in numbers):
-        raise ValueError(f"--sizes takes numbers of points such as 500,1000,2000; got {text!r}.")
+        raise ValueError(f"--n-points takes numbers of points such as 500,1000,2000; got {text!r}.")
     return [int(number) for number in numbers]
 
 
-def _around(size: int) -> list[int]:
-    return [max(1, round(part * size)) for part in AROUND]
+def _around(n_points: int) -> list[int]:
+    return [max(1, round(factor * n_points)) for factor in AROUND]
 
 
 _of_search = [made for made in o.constructor_options(Tram, short="") if made.name not in NOT_OPTIONS]

@@ -1,4 +1,4 @@
-"""Groups of rows and the rows that stand for them."""
+"""Clustering: exemplars that represent the rows of a stream, and online k-means."""
 
 from modicum.cluster.exemplars import ExemplarClustering
 from modicum.cluster.online_kmeans import OnlineKMeans

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum._jit.kmeans import follow_rows
+from modicum._jit.kmeans import move_centers
 from modicum.contract.centers import CentersMixin
 from modicum.contract.learner import Traits
 from modicum.rules.invariants import Array
@@ -12,11 +12,12 @@ from modicum.rules.params import RANDOM_STATE, Int
 
 
 class OnlineKMeans(CentersMixin):
-    """k means that follow a stream: each row pulls its nearest mean a little towards itself.
+    """k means of a stream: each row moves its nearest mean a little towards itself.
 
-    The first `n_clusters` different rows are the first centers; after that, a row of weight w moves its nearest center
-    by w / (weight of the center so far). The simplest bounded-memory clustering there is, and a yardstick for the
-    others: centers that start badly stay bad, so prefer `ExemplarClustering`.
+    The centers are initialised with the first `n_clusters` different rows. After that, a row of weight w moves its
+    nearest center by the share w / (weight of the center so far) of their distance. This is the simplest clustering in
+    bounded memory, and a baseline for the others: it does not recover from a bad initialisation, so prefer
+    `ExemplarClustering`.
 
     Cost: O(k d) time per row, O(k d) memory.
 
@@ -24,13 +25,13 @@ class OnlineKMeans(CentersMixin):
     ----------
     n_clusters : int, default=8
     random_state : int, Generator or None, default=None
-        Only for `merge`, which starts k-means from it.
+        Only for the k-means of `merge`.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d)
     cluster_sizes_ : ndarray of shape (k,)
-        Weight of the rows that each center took.
+        Weight of the rows assigned to each center.
 
     Examples
     --------
@@ -62,17 +63,17 @@ class OnlineKMeans(CentersMixin):
         if not hasattr(self, "cluster_centers_"):
             self.cluster_centers_ = X[:0].copy()
             self.cluster_sizes_ = np.zeros(0)
-        start = 0
-        while len(self.cluster_centers_) < self.n_clusters and start < len(X):
-            row = X[start : start + 1]
+        used = 0
+        while len(self.cluster_centers_) < self.n_clusters and used < len(X):
+            row = X[used : used + 1]
             same = np.flatnonzero((self.cluster_centers_ == row).all(axis=1))
             if len(same):
-                self.cluster_sizes_[same[0]] += weight[start]
+                self.cluster_sizes_[same[0]] += weight[used]
             else:
                 self.cluster_centers_ = np.concatenate([self.cluster_centers_, row])
-                self.cluster_sizes_ = np.append(self.cluster_sizes_, weight[start])
-            start += 1
-        follow_rows(X[start:], weight[start:], self.cluster_centers_, self.cluster_sizes_)
+                self.cluster_sizes_ = np.append(self.cluster_sizes_, weight[used])
+            used += 1
+        move_centers(X[used:], weight[used:], self.cluster_centers_, self.cluster_sizes_)
 
     def _merge(self, other: "OnlineKMeans") -> None:
         from sklearn.cluster import KMeans
@@ -87,7 +88,7 @@ class OnlineKMeans(CentersMixin):
             means = KMeans(self.n_clusters, random_state=seed).fit(centers, sample_weight=sizes)
             sizes = np.bincount(means.labels_, sizes, self.n_clusters)
             centers = means.cluster_centers_.astype(centers.dtype)
-            centers, sizes = centers[sizes > 0], sizes[sizes > 0]  # k-means may leave some empty, where all are near
+            centers, sizes = centers[sizes > 0], sizes[sizes > 0]  # k-means may leave clusters empty
         self.cluster_centers_, self.cluster_sizes_ = centers, sizes
 
     def _n_retained(self) -> int:

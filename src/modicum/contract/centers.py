@@ -1,4 +1,4 @@
-"""What learners with cluster centers can be asked."""
+"""Answers of learners that have cluster centers."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     @property
     def labels_(self) -> np.ndarray:
-        """Labels of the rows given to `fit`, computed now, if those rows are still there."""
+        """Labels of the rows given to `fit`, computed now, if those rows still exist."""
         return self.predict(self._find_source())
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:

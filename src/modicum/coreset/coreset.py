@@ -1,29 +1,31 @@
-"""What all learners that keep a coreset share (lucic2015, section 3; harpeled2004 for streams)."""
+"""Base of all learners that keep a coreset (lucic2015, section 3; harpeled2004 for streams)."""
 
 from typing import Any
 
 import numpy as np
 
 from modicum.contract.learner import Learner, Traits
-from modicum.coreset.bucket import Bucket, Reducer
+from modicum.contract.validation import largest_value
+from modicum.coreset.bucket import Bucket
+from modicum.coreset.reducer import Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
 from modicum.exceptions import DataError
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Is, Whole
 
-ROOM = BUCKETS + 2  # bucketfuls of rows: full ones, one that is being filled, and the summary
-LARGEST_BUCKET = 4  # times the summary: larger buckets would add next to no accuracy to it
+BUCKETFULS = BUCKETS + 2  # that are held: full buckets, the one being filled, and the summary
+MAX_CAPACITY = 4  # of a bucket, times the summary: larger buckets would add next to no accuracy
 
 
 class CoresetLearner(Learner):
-    """A stream as a tree of buckets, and a summary of `size` weighted points when asked for.
+    """A stream as a tree of buckets, summarized in `n_points` weighted points on request.
 
-    A subclass writes `_reducer` and `_sizes`.
+    A subclass defines `_reducer`, and `_summary_points` if `n_points` may be None.
     """
 
     traits = Traits(merge="approximate", weights=True)
     _invariants = {"_tree": Is(MergeReduce), "_seed": Whole(0, 2**31)}
-    size: int | None
+    n_points: int | None
     budget: int | str | None
     _tree: MergeReduce
     _seed: int
@@ -32,55 +34,70 @@ class CoresetLearner(Learner):
         """How rows are reduced."""
         raise NotImplementedError(f"{type(self).__name__} must define _reducer")
 
-    def _sizes(self) -> tuple[int, int]:
-        """Points of the summary: the least that will do, and how many are wanted."""
-        assert self.size is not None
-        return self.size, self.size
+    def _summary_points(self) -> tuple[int, int]:
+        """Points of the summary: the least number acceptable, and the number wanted."""
+        assert self.n_points is not None
+        return self.n_points, self.n_points
 
     def _fixed_bytes(self, n_features: int, dtype: np.dtype) -> int:
-        """What is held beside rows."""
+        """Bytes held besides rows."""
         return 512
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
-        """What will be held at most for rows of `n_features` columns."""
+        """What is held at most for rows of `n_features` columns."""
         dtype = np.dtype(dtype)
-        rows = ROOM * self._bucket_size(n_features, dtype)
+        rows = BUCKETFULS * self._bucket_capacity(n_features, dtype)
         other = self._fixed_bytes(n_features, dtype)
         return Plan.of(rows, points=rows * n_features * dtype.itemsize, weights_and_cells=rows * 12, other=other)
 
     def as_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Points and weights, for `fit(points, sample_weight=weights)` of any estimator."""
-        parts = self._derive("summary", self._summary)
-        return np.concatenate([part.points for part in parts]), np.concatenate([part.weights for part in parts])
+        buckets = self._derive("summary", self._summary)
+        return (
+            np.concatenate([bucket.points for bucket in buckets]),
+            np.concatenate([bucket.weights for bucket in buckets]),
+        )
 
     def _summary(self) -> list[Bucket]:
-        parts = self._tree.parts()
-        size = min(self._sizes()[1], self._tree.size)
-        if len(self._tree) <= size:
-            return parts
-        return [self._reducer()(parts, size, np.random.default_rng([self._seed, self.n_seen_]))]
+        buckets = self._tree.all_buckets()
+        n_points = min(self._summary_points()[1], self._tree.capacity)
+        if len(self._tree) <= n_points:
+            return buckets
+        return [self._reducer()(buckets, n_points, np.random.default_rng([self._seed, self.n_seen_]))]
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_tree"):
-            self._tree = MergeReduce(X, self._bucket_size(X.shape[1], X.dtype))
+            self._tree = MergeReduce(X, self._bucket_capacity(X.shape[1], X.dtype))
             self._seed = int(self._rng.integers(2**31))
         self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
 
     def _merge(self, other: Any) -> None:
-        largest = max(np.abs(part.points).max() for part in other._tree.parts())
-        if largest > np.finfo(self._dtype).max:
-            raise DataError(f"{type(self).__name__}.merge: {largest:g} is too large for the {self._dtype} rows here.")
+        if other._dtype != self._dtype:
+            self._check_points(other._tree)
         self._tree.merge(other._tree, self._reducer(), self._rng)
 
-    def _bucket_size(self, n_features: int, dtype: np.dtype) -> int:
-        least, wanted = self._sizes()
+    def _check_points(self, tree: MergeReduce) -> None:
+        """A `DataError` if points of a tree are too large for the dtype of the rows here."""
+        largest = max(float(np.abs(bucket.points).max()) for bucket in tree.all_buckets())
+        limit = largest_value(np.dtype(self._dtype), self.n_features_in_)
+        if largest > limit:
+            raise DataError(
+                f"{type(self).__name__}.merge: a value of {largest:g} is too large for the {self._dtype} rows here, "
+                f"which may have values up to {limit:.2g}. Give both sides rows of the same dtype."
+            )
+
+    def _bucket_capacity(self, n_features: int, dtype: np.dtype) -> int:
+        least, wanted = self._summary_points()
         if self.budget is None:
             return wanted
-        each = n_features * dtype.itemsize + 12  # its weight, and at worst a cell of its own
-        fixed = self._fixed_bytes(n_features, dtype)
-        what = f"{type(self).__name__} with a summary of {least:,} points"
-        rows = as_budget(self.budget).rows_within(each, fixed_bytes=fixed, at_least=ROOM * least, what=what)
-        return min(rows // ROOM, LARGEST_BUCKET * wanted)
+        row_bytes = n_features * dtype.itemsize + 12  # its weight, and in the worst case a cell of its own
+        rows = as_budget(self.budget).rows_within(
+            row_bytes,
+            fixed_bytes=self._fixed_bytes(n_features, dtype),
+            at_least=BUCKETFULS * least,
+            what=f"{type(self).__name__} with a summary of {least:,} points",
+        )
+        return min(rows // BUCKETFULS, MAX_CAPACITY * wanted)
 
     def _n_retained(self) -> int:
         return len(self._tree)

@@ -1,7 +1,7 @@
-"""Costs estimated from weighted points, and how far off they may be.
+"""Costs estimated from weighted points, with error bounds.
 
 Points were drawn cell by cell, so the variance of a sum over them is estimated within cells (cochran1977, chapter 5).
-Weight, mean and scatter of a calibrated cell are exact: only what they do not explain can be wrong.
+Weight, mean and scatter of a calibrated cell are exact: only what they do not explain is uncertain.
 """
 
 from statistics import NormalDist
@@ -14,7 +14,7 @@ from modicum.numeric.nearest import nearest
 
 
 class CostEstimate(NamedTuple):
-    """With the confidence asked for, the cost of all rows is within `error_bound` of `value`."""
+    """With the given confidence, the cost of all rows is within `error_bound` of `value`."""
 
     value: float
     error_bound: float
@@ -23,10 +23,10 @@ class CostEstimate(NamedTuple):
 def estimate_sum(
     buckets: list[Bucket], values: list[np.ndarray], uncertain: list[np.ndarray], confidence: float, lost: float = 0.0
 ) -> CostEstimate:
-    """The sum over all rows of a function that has these `values` at the points.
+    """The sum over all rows of a function with the given `values` at the points.
 
-    `uncertain` are the values, or what remains of them when that is taken away of which the sum is known exactly.
-    `lost` is a part of the sum that the points do not show, and as uncertain as it is large.
+    `uncertain` are the values minus terms whose sum is known exactly. `lost` is a term of the sum that the points do
+    not represent; its standard error is taken to be as large as itself.
     """
     total = lost + sum(float(bucket.weights @ value) for bucket, value in zip(buckets, values, strict=True))
     deviation = float(np.sqrt(sum(map(_variance, buckets, uncertain)) + lost**2))
@@ -35,9 +35,10 @@ def estimate_sum(
 
 
 def uncertain_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    """The part of the points' squared distances to their nearest centers that calibration does not make certain.
+    """Squared distances of points to their nearest centers, minus those whose sum is exact by calibration.
 
-    Were all of a cell nearest to one center, its cost would be exact: what counts is how much nearer others are.
+    If all points of a cell had the same nearest center, its cost would be exact. So the distance to the center nearest
+    to the cell's mean is subtracted.
     """
     if not bucket.calibrated:
         return gaps
@@ -49,8 +50,8 @@ def uncertain_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.
 
 
 def _variance(bucket: Bucket, values: np.ndarray) -> float:
-    """Of the sum of weighted values; a cell with a single point is taken to be as uncertain as its value is large."""
-    if bucket.spread == 0:
+    """Variance of the sum of weighted values; for a cell with a single point, the square of its weighted value."""
+    if bucket.variance_factor == 0:
         return 0.0
     sizes = np.diff(bucket.starts, append=len(bucket))
     weighted = bucket.weights * values
@@ -58,4 +59,4 @@ def _variance(bucket: Bucket, values: np.ndarray) -> float:
     squares = np.add.reduceat(weighted**2, bucket.starts)
     several = sizes > 1
     within = (squares - sums**2 / sizes)[several] * (sizes / np.maximum(sizes - 1, 1))[several]
-    return bucket.spread * float(np.maximum(within, 0).sum() + squares[~several].sum())
+    return bucket.variance_factor * float(np.maximum(within, 0).sum() + squares[~several].sum())

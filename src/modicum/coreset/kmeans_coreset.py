@@ -4,48 +4,49 @@ from typing import Any
 
 import numpy as np
 
-from modicum.coreset.bucket import Reducer
 from modicum.coreset.kmeans_cost import KMeansCost
+from modicum.coreset.reducer import Reducer
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 
 class KMeansCoreset(KMeansCost):
     """Weighted points on which the cost of any k centers is nearly that on all rows.
 
-    An array is summarized in one construction, a stream by merging and reducing summaries of its parts. Hand
-    `as_sample()` to any estimator that takes `sample_weight`; `StreamKMeans` does so by itself.
+    An array is summarized in one construction, a stream by merging and reducing summaries of its pieces. Pass
+    `as_sample()` to any estimator that takes `sample_weight`; `StreamKMeans` includes this step.
 
-    Rows are drawn by their sensitivity: the far ones, those of costly cells and those of small cells more often, with
-    weights that make up for it. Then the points of each cell of the construction are calibrated: weighed, moved and
-    stretched together so that weight, mean and scatter are those of the cell. Hence `weights_` sum to the weight of all
-    rows, and the weighted mean of the points is that of all rows.
+    Rows are drawn by their sensitivity: far rows, rows of costly cells and rows of small cells more often, with inverse
+    weights. Then the points of each cell of the construction are calibrated: reweighted, moved and scaled together so
+    that the cell's weight, mean and scatter are exact. Hence `point_weights_` sum to the weight of all rows, and the
+    weighted mean of the points is that of all rows.
 
-    Guarantee: costs of centers chosen without looking at the points are within `cost(centers).error_bound` with the
-    confidence asked for, by the central limit theorem; it is estimated from the points themselves. Not so with
-    method="uniform" where few rows cost much: a plain sample does not know of rows that it misses.
-    Cost: O(k d) per row; each row is looked at about twice. At most 10 * `size` rows are held without a `budget`.
+    Guarantee: costs of centers chosen independently of the points are within `cost(centers).error_bound` with the
+    given confidence, by the central limit theorem; the bound is estimated from the points themselves. It does not hold
+    for method="uniform" if a few rows carry much of the cost: a plain sample does not know of rows that it misses.
+    Cost: O(k d) per row; each row is processed about twice. At most 10 * `n_points` rows are held without a `budget`.
 
     Parameters
     ----------
-    size : int, default=5000
+    n_points : int, default=5000
         Points of the summary, at most.
     n_clusters : int, default=100
-        The number of clusters that it is made for.
+        The number of clusters that the summary is made for.
     method : {"sensitivity", "lightweight", "uniform"}, default="sensitivity"
-        "lightweight" draws half of the points by their distance from the mean of all rows: quicker, and worse for many
-        clusters. "uniform" is the plain sample.
+        "lightweight" draws half of the points by their distance from the mean of all rows: faster, but worse for many
+        clusters. "uniform" is a plain sample.
     budget : int, str or None, default=None
-        Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `size` rows, which is also the
-        default. More lose less on the way through a long stream.
+        Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `n_points` rows, which is also
+        the default. With more, less is lost over a long stream.
     calibrate : bool, default=True
-        False leaves points as rows of the data; their weights then sum to the weight of all rows in expectation. The
-        other methods never calibrate.
+        If False, points are rows of the data, and their weights sum to the weight of all rows only in expectation.
+        The other methods never calibrate.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
     points_ : ndarray of shape (m, d)
-    weights_ : ndarray of shape (m,)
+    point_weights_ : ndarray of shape (m,)
+        The weight that each point represents.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class KMeansCoreset(KMeansCost):
     >>> from modicum import KMeansCoreset
     >>> X = np.random.default_rng(0).normal(size=(20_000, 2))
     >>> coreset = KMeansCoreset(500, 3, random_state=0).fit(X)
-    >>> coreset.weights_.sum().round(6)
+    >>> coreset.point_weights_.sum().round(6)
     np.float64(20000.0)
     >>> estimate = coreset.cost([[-1, 0], [1, 0], [0, 1]])
     >>> true = np.min([((X - c) ** 2).sum(axis=1) for c in ([-1, 0], [1, 0], [0, 1])], axis=0).sum()
@@ -67,7 +68,7 @@ class KMeansCoreset(KMeansCost):
     """
 
     _constraints = {
-        "size": [Int(1)],
+        "n_points": [Int(1)],
         "n_clusters": [Int(1)],
         "method": [OneOf("sensitivity", "lightweight", "uniform")],
         "budget": [BUDGET, NULL],
@@ -77,7 +78,7 @@ class KMeansCoreset(KMeansCost):
 
     def __init__(
         self,
-        size: int = 5000,
+        n_points: int = 5000,
         n_clusters: int = 100,
         *,
         method: str = "sensitivity",
@@ -85,7 +86,7 @@ class KMeansCoreset(KMeansCost):
         calibrate: bool = True,
         random_state: Any = None,
     ):
-        self.size = size
+        self.n_points = n_points
         self.n_clusters = n_clusters
         self.method = method
         self.budget = budget
@@ -97,7 +98,7 @@ class KMeansCoreset(KMeansCost):
         return self.as_sample()[0]
 
     @property
-    def weights_(self) -> np.ndarray:
+    def point_weights_(self) -> np.ndarray:
         return self.as_sample()[1]
 
     def _reducer(self) -> Reducer:

@@ -18,16 +18,16 @@ class KMeansCost(CoresetLearner):
     def cost(self, centers: Any, *, confidence: float = 0.9) -> CostEstimate:
         """The sum of squared distances of all rows to the nearest of `centers`, estimated from the points.
 
-        The bound is for centers chosen without looking at the points; those that were fitted to them do a little
-        better on them than on all rows.
+        The error bound is for centers chosen independently of the points. Centers fitted to the points have a slightly
+        lower cost on them than on all rows.
         """
         check_params(self, {"confidence": confidence}, {"confidence": [Number(0, 1, open_ends=True)]})
-        parts = self._derive("summary", self._summary)
+        buckets = self._derive("summary", self._summary)
         centers = check_array(centers, dtype=np.float64, input_name="centers")
         if centers.shape[1] != self.n_features_in_:
             given = f"centers have {centers.shape[1]} columns, rows {self.n_features_in_}"
             raise DataError(f"{type(self).__name__}.cost: {given}.")
-        gaps = [nearest(part.points, centers)[1] for part in parts]
-        uncertain = [uncertain_gaps(part, centers, gap) for part, gap in zip(parts, gaps, strict=True)]
-        lost = sum(part.lost for part in parts)
-        return estimate_sum(parts, gaps, uncertain, confidence, lost)
+        gaps = [nearest(bucket.points, centers)[1] for bucket in buckets]
+        uncertain = [uncertain_gaps(bucket, centers, gap) for bucket, gap in zip(buckets, gaps, strict=True)]
+        lost = sum(bucket.lost_scatter for bucket in buckets)
+        return estimate_sum(buckets, gaps, uncertain, confidence, lost)

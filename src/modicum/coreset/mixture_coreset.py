@@ -4,12 +4,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from modicum.coreset.bucket import Reducer
 from modicum.coreset.coreset import CoresetLearner
 from modicum.coreset.estimate import CostEstimate, estimate_sum
+from modicum.coreset.reducer import Reducer
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, check_params
 
-CELLS_PER_COMPONENT = 2  # cells are round: with more of them, small groups of rows have one of their own
+CELLS_PER_COMPONENT = 2  # cells are spherical: with more of them, small groups of rows get one of their own
 
 
 class Density(Protocol):
@@ -19,35 +19,36 @@ class Density(Protocol):
 
 
 class MixtureCoreset(CoresetLearner):
-    """Weighted points on which any Gaussian mixture has nearly the likelihood that it has on all rows.
+    """Weighted points on which the likelihood of any Gaussian mixture is nearly that on all rows.
 
-    As `KMeansCoreset`, with the sampling for mixtures: rows far from the centers of the construction and rows of small
-    cells are drawn more often. It holds for mixtures whose covariances are not too narrow; `WeightedGaussianMixture`
-    fits one to the points, `StreamGaussianMixture` does all of it.
+    Like `KMeansCoreset`, with the sampling for mixtures: rows far from the centers of the construction and rows of
+    small cells are drawn more often. The approximation holds for mixtures whose covariances are not too narrow.
+    `WeightedGaussianMixture` fits a mixture to the points; `StreamGaussianMixture` combines both steps.
 
-    Guarantee: `cost(mixture).error_bound` holds with the confidence asked for, by the central limit theorem, for
-    mixtures chosen without looking at the points.
-    Cost: O(k d) per row; each row is looked at about twice. At most 10 * `size` rows are held without a `budget`.
+    Guarantee: `cost(mixture).error_bound` holds with the given confidence, by the central limit theorem, for mixtures
+    chosen independently of the points.
+    Cost: O(k d) per row; each row is processed about twice. At most 10 * `n_points` rows are held without a `budget`.
 
     Parameters
     ----------
-    size : int, default=10000
+    n_points : int, default=10000
         Points of the summary, at most.
     n_components : int, default=10
-        The number of components that it is made for.
+        The number of components that the summary is made for.
     budget : int, str or None, default=None
-        Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `size` rows, which is also the
-        default.
+        Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `n_points` rows, which is also
+        the default.
     calibrate : bool, default=False
-        Weigh, move and stretch the points of each cell of the construction so that its weight, mean and scatter are
-        exact. False leaves points as rows of the data, which suits columns of few values, where densities are high;
-        their weights then sum to the weight of all rows in expectation.
+        If True, the points of each cell of the construction are reweighted, moved and scaled so that its weight, mean
+        and scatter are exact. If False, points are rows of the data, and their weights sum to the weight of all rows
+        only in expectation. That suits columns with few distinct values, where densities are high.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
     points_ : ndarray of shape (m, d)
-    weights_ : ndarray of shape (m,)
+    point_weights_ : ndarray of shape (m,)
+        The weight that each point represents.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class MixtureCoreset(CoresetLearner):
     """
 
     _constraints = {
-        "size": [Int(1)],
+        "n_points": [Int(1)],
         "n_components": [Int(1)],
         "budget": [BUDGET, NULL],
         "calibrate": [TRUTH],
@@ -75,14 +76,14 @@ class MixtureCoreset(CoresetLearner):
 
     def __init__(
         self,
-        size: int = 10_000,
+        n_points: int = 10_000,
         n_components: int = 10,
         *,
         budget: int | str | None = None,
         calibrate: bool = False,
         random_state: Any = None,
     ):
-        self.size = size
+        self.n_points = n_points
         self.n_components = n_components
         self.budget = budget
         self.calibrate = calibrate
@@ -93,15 +94,15 @@ class MixtureCoreset(CoresetLearner):
         return self.as_sample()[0]
 
     @property
-    def weights_(self) -> np.ndarray:
+    def point_weights_(self) -> np.ndarray:
         return self.as_sample()[1]
 
     def cost(self, density: Density, *, confidence: float = 0.9) -> CostEstimate:
-        """Minus the log-likelihood of all rows under a mixture, or anything with `score_samples`, estimated."""
+        """The estimated negative log-likelihood of all rows under a mixture, or anything with `score_samples`."""
         check_params(self, {"confidence": confidence}, {"confidence": [Number(0, 1, open_ends=True)]})
-        parts = self._derive("summary", self._summary)
-        values = [-density.score_samples(part.points) for part in parts]
-        return estimate_sum(parts, values, values, confidence)
+        buckets = self._derive("summary", self._summary)
+        values = [-density.score_samples(bucket.points) for bucket in buckets]
+        return estimate_sum(buckets, values, values, confidence)
 
     def _reducer(self) -> Reducer:
         return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, self.calibrate)

@@ -1,6 +1,6 @@
-"""k-means++ (arthur2007): centers drawn from the rows, each with a probability in proportion to its cost so far.
+"""k-means++ (arthur2007): centers drawn from the rows, each with a probability proportional to its cost so far.
 
-Compiled and weighted; what is held is one distance and one label per row.
+Compiled and weighted; one distance and one label are held per row.
 """
 
 import math
@@ -16,26 +16,26 @@ from modicum.state.rng import as_generator
 def kmeans_plusplus(
     X: Any, n_clusters: int, *, sample_weight: Any = None, trials: int | None = None, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that are good first centers for k-means.
+    """Rows that are good initial centers for k-means.
 
-    Cost: O(n k d) per trial at most; rows that a new center can't win are passed over, in well separated data nearly
-    all of them. Memory: 12 bytes per row.
+    Cost: O(n k d) per trial at most. Rows that a new center can't be nearest to are skipped: nearly all of them in
+    well separated data. Memory: 12 bytes per row.
 
     Parameters
     ----------
     X : array of shape (n, d)
     n_clusters : int
-        Fewer are returned if X has fewer different rows.
+        Fewer are returned if X has fewer distinct rows.
     sample_weight : array of shape (n,), default=None
     trials : int, default=None
-        Candidates drawn for each center, of which the best is taken; by default 2 + log(k), as in scikit-learn.
+        Candidates drawn for each center, of which the best is kept; by default 2 + log(k), as in scikit-learn.
     random_state : int, Generator or None, default=None
 
     Returns
     -------
     centers : ndarray of shape (k, d)
     indices : ndarray of shape (k,)
-        The rows that they are.
+        The rows of X that were chosen.
 
     Examples
     --------
@@ -56,12 +56,12 @@ def kmeans_plusplus(
 
 
 def default_trials(n_clusters: int) -> int:
-    """Candidates for each center that pay for themselves."""
+    """Candidates for each center: more are not worth their time."""
     return 2 + int(math.log(n_clusters))
 
 
 def seed_rows(X: np.ndarray, weight: np.ndarray, n_clusters: int, trials: int, rng: np.random.Generator) -> np.ndarray:
-    """The rows that become centers, at most `n_clusters` and all different."""
+    """The rows that become centers, at most `n_clusters` and all distinct."""
     none = X[:0], np.ones(len(X)), np.zeros(len(X), np.int32)
     return add_seeds(X, weight, *none, min(n_clusters, len(X)), trials, rng)[1]
 
@@ -76,9 +76,9 @@ def add_seeds(
     trials: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`centers` with `count` more, or fewer if no row is left that is not a center, and the rows that were added.
+    """`centers` with up to `count` more, and the rows that were added; fewer if all rows are centers already.
 
-    `gaps` and `labels`, the squared distance and number of each row's nearest center, are kept up to date in place.
+    `gaps` and `labels`, the squared distance and index of each row's nearest center, are updated in place.
     """
     known = len(centers)
     centers = np.concatenate([centers, np.empty((count, X.shape[1]), X.dtype)])

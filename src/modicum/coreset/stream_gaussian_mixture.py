@@ -5,54 +5,56 @@ from typing import Any
 import numpy as np
 from sklearn.base import DensityMixin
 
-from modicum.coreset.bucket import Reducer
-from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
+from modicum.coreset.coreset_model import CoresetModel
 from modicum.coreset.mixture_coreset import CELLS_PER_COMPONENT
-from modicum.coreset.solved import SolvedCoreset
+from modicum.coreset.reducer import Reducer
+from modicum.coreset.weighted_gaussian_mixture import WeightedGaussianMixture
 from modicum.rules.invariants import ABSENT, Array, Keyed
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
-POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 numbers to be told by them
-OF_EM = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
+POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 parameters
+EM_PARAMETERS = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
 LEARNED = ("weights_", "means_", "covariances_", "precisions_cholesky_")
 
 _COVARIANCES = [Array("float64", "k", *shape) for shape in (("n_features", "n_features"), ("n_features",), ())]
 
 
-class StreamGaussianMixture(DensityMixin, SolvedCoreset):
+class StreamGaussianMixture(DensityMixin, CoresetModel):
     """Mixture of Gaussians of all rows of a stream, in one pass and a fixed amount of memory.
 
     Keeps a coreset for mixtures (`MixtureCoreset`), and fits a `WeightedGaussianMixture` to its points when the model
-    or a prediction is asked for. Small groups of rows far from the others are in it, which a plain sample misses.
+    or a prediction is requested. The coreset includes small groups of rows far from the others, which a plain sample
+    misses.
 
-    Cost: O(k d) per row, each looked at about twice, and EM on `size` points per question after new rows. At most 10 *
-    `size` rows are held without a `budget`.
+    Cost: O(k d) per row, each processed about twice, and EM on `n_points` points for the first answer after new rows.
+    At most 10 * `n_points` rows are held without a `budget`.
 
-    Which size? The mean log-likelihood of new rows is lower than that of the model of all rows by about half the number
-    of fitted numbers per point: for full covariances of d columns, n_components * d^2 / (4 * size).
+    How many points? The mean log-likelihood of new rows is lower than that of the model of all rows by about half the
+    number of parameters per point: for full covariances of d columns, n_components * d^2 / (4 * n_points).
 
     Parameters
     ----------
     n_components : int, default=1
     covariance_type : {"full", "diag", "spherical"}, default="full"
-    size : int or None, default=None
+    n_points : int or None, default=None
         Points of the summary; by default 400 per component and at least 1,000, or what the budget allows.
     budget : int, str or None, default=None
-        Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `size` rows.
+        Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `n_points` rows.
     tol : float, default=1e-3
+        Iterations of EM stop when the mean log-likelihood per point improves by less than this.
     reg_covar : float, default=1e-6
     max_iter : int, default=100
     n_init : int, default=1
-        Of EM, see `WeightedGaussianMixture`.
+        See `WeightedGaussianMixture`.
     warm_start : bool, default=False
-        Begin with the last model instead of new k-means: quicker, and components keep their numbers while the stream
-        goes on. Answers then depend on what was asked before.
+        Initialize with the last model instead of k-means: faster, and labels of components stay the same as the stream
+        continues. Answers then depend on when earlier ones were requested.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
     weights_ : ndarray of shape (k,)
-        Of the mixture; the points of the coreset and their weights are `as_sample()`. There are fewer than
+        Shares of the components; the points of the coreset and their weights are `as_sample()`. There are fewer than
         `n_components` while fewer rows have been seen.
     means_ : ndarray of shape (k, d)
     covariances_, precisions_cholesky_ : ndarrays of shape (k, d, d), (k, d) or (k,)
@@ -76,11 +78,11 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
 
     _constraints = {
         "n_components": [Int(1)],
-        "size": [Int(1), NULL],
+        "n_points": [Int(1), NULL],
         "budget": [BUDGET, NULL],
         "warm_start": [TRUTH],
         "random_state": [RANDOM_STATE],
-        **{name: WeightedGaussianMixture._constraints[name] for name in OF_EM},
+        **{name: WeightedGaussianMixture._constraints[name] for name in EM_PARAMETERS},
     }
 
     _invariants = {
@@ -100,7 +102,7 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
         n_components: int = 1,
         *,
         covariance_type: str = "full",
-        size: int | None = None,
+        n_points: int | None = None,
         budget: int | str | None = None,
         tol: float = 1e-3,
         reg_covar: float = 1e-6,
@@ -111,7 +113,7 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
-        self.size = size
+        self.n_points = n_points
         self.budget = budget
         self.tol = tol
         self.reg_covar = reg_covar
@@ -137,19 +139,19 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
         return self.as_mixture().precisions_cholesky_
 
     def as_mixture(self) -> WeightedGaussianMixture:
-        """The model alone, with everything that a mixture can be asked."""
-        return self._fitted(self._derive("solution", self._solution))
+        """The model alone, as a fitted `WeightedGaussianMixture`."""
+        return self._fitted(self._derive("model", self._model))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Log-density of each row."""
         return self.as_mixture().score_samples(self._check_input(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The component with the largest share of each row."""
+        """The most likely component of each row."""
         return self.as_mixture().predict(self._check_input(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Shares of the components in each row."""
+        """Probabilities of the components for each row."""
         return self.as_mixture().predict_proba(self._check_input(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -157,37 +159,37 @@ class StreamGaussianMixture(DensityMixin, SolvedCoreset):
         return self.as_mixture().score(self._check_input(X), sample_weight=sample_weight)
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
-        """Bayesian information criterion, the lower the better."""
+        """Bayesian information criterion (lower is better)."""
         return self.as_mixture().bic(self._check_input(X), sample_weight)
 
     def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
         points, weights = self.as_sample()
         count = min(self.n_components, len(points))
-        model = WeightedGaussianMixture(count, **self._of_em(), random_state=rng)
+        model = WeightedGaussianMixture(count, **self._em_parameters(), random_state=rng)
         if last is not None and len(last["weights_"]) == count:
-            start = self._fitted(last)
-            given = {"weights_init": start.weights_, "means_init": start.means_, "precisions_init": start.precisions_}
-            model.set_params(**given)
+            before = self._fitted(last)
+            model.set_params(weights_init=before.weights_, means_init=before.means_, precisions_init=before.precisions_)
         model.fit(points, sample_weight=weights)
         return {name: getattr(model, name) for name in LEARNED}
 
     def _fitted(self, learned: dict[str, np.ndarray]) -> WeightedGaussianMixture:
-        model = WeightedGaussianMixture(len(learned["weights_"]), **self._of_em(), random_state=self.random_state)
+        count = len(learned["weights_"])
+        model = WeightedGaussianMixture(count, **self._em_parameters(), random_state=self.random_state)
         for name, value in learned.items():
             setattr(model, name, value)
         model.n_features_in_ = self.n_features_in_
         return model
 
-    def _of_em(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in OF_EM}
+    def _em_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in EM_PARAMETERS}
 
     def _reducer(self) -> Reducer:
-        # Points stay rows: moved ones would be off the values that columns of few values have, where densities are high
+        # Points stay rows: calibration would move them off the few values of discrete columns, where densities are high
         return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, calibrate=False)
 
-    def _parts(self) -> tuple[int, int]:
+    def _model_size(self) -> tuple[int, int]:
         return self.n_components, POINTS_PER_COMPONENT
 
-    def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
+    def _model_bytes(self, n_features: int, dtype: np.dtype) -> int:
         of_covariance = n_features * (n_features if self.covariance_type == "full" else 1)
         return 8 * self.n_components * (1 + n_features + 2 * of_covariance)

@@ -5,49 +5,49 @@ from typing import Any
 import numpy as np
 
 from modicum.contract.centers import CentersMixin
-from modicum.coreset.bucket import Reducer
+from modicum.coreset.coreset_model import CoresetModel
 from modicum.coreset.kmeans_cost import KMeansCost
-from modicum.coreset.solved import SolvedCoreset
+from modicum.coreset.reducer import Reducer
 from modicum.coreset.weighted_kmeans import weighted_kmeans
 from modicum.numeric.nearest import nearest
 from modicum.rules.invariants import ABSENT, Array, Keyed
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
-POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about a hundredth above that of all rows
+POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about 1% above that of k-means on all rows
 
 
-class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
+class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     """k-means of all rows of a stream, in one pass and a fixed amount of memory.
 
     Keeps a coreset for k-means (`KMeansCoreset`) and clusters its points when `cluster_centers_` or a prediction is
-    asked for. The answer is close to that of k-means on all rows, where `MiniBatchKMeans` and other rules that move
-    centers as rows come depend on where they began.
+    requested. The result is close to that of k-means on all rows, whereas `MiniBatchKMeans` and other methods that move
+    centers row by row depend on their initialization.
 
-    Cost: O(k d) per row, each looked at about twice, and one k-means of `size` points per question after new rows. At
-    most 10 * `size` rows are held without a `budget`.
+    Cost: O(k d) per row, each processed about twice, and one k-means of `n_points` points for the first answer after
+    new rows. At most 10 * `n_points` rows are held without a `budget`.
 
     Parameters
     ----------
     n_clusters : int, default=8
-    size : int or None, default=None
+    n_points : int or None, default=None
         Points of the summary; by default 100 per cluster and at least 1,000, or what the budget allows.
     method : {"sensitivity", "lightweight", "uniform"}, default="sensitivity"
         How they are drawn, see `KMeansCoreset`.
     budget : int, str or None, default=None
-        Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `size` rows.
+        Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `n_points` rows.
     n_init : int, default=1
-        Seedings that are tried; the best result is taken.
+        Number of seedings; the best result is kept.
     warm_start : bool, default=False
-        Begin with the centers of the last answer instead of new seeds: quicker, and clusters keep their numbers while
-        the stream goes on. Answers then depend on what was asked before.
+        Initialize with the centers of the last answer instead of new seeds: faster, and labels of clusters stay the
+        same as the stream continues. Answers then depend on when earlier ones were requested.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (k, d)
-        Fewer than `n_clusters` while fewer different rows have been seen.
+        Fewer than `n_clusters` while fewer distinct rows have been seen.
     cluster_sizes_ : ndarray of shape (k,)
-        Weight of the rows nearest to each, as far as the points tell.
+        Weight of the rows nearest to each center, estimated from the points.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
     _invariants = {"_last": [ABSENT, Keyed(centers=Array("dtype", "k", "n_features"))]}
     _constraints = {
         "n_clusters": [Int(1)],
-        "size": [Int(1), NULL],
+        "n_points": [Int(1), NULL],
         "method": [OneOf("sensitivity", "lightweight", "uniform")],
         "budget": [BUDGET, NULL],
         "n_init": [Int(1)],
@@ -80,7 +80,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
         self,
         n_clusters: int = 8,
         *,
-        size: int | None = None,
+        n_points: int | None = None,
         method: str = "sensitivity",
         budget: int | str | None = None,
         n_init: int = 1,
@@ -88,7 +88,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
-        self.size = size
+        self.n_points = n_points
         self.method = method
         self.budget = budget
         self.n_init = n_init
@@ -97,7 +97,7 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
 
     @property
     def cluster_centers_(self) -> np.ndarray:
-        return self._derive("solution", self._solution)["centers"]
+        return self._derive("model", self._model)["centers"]
 
     @property
     def cluster_sizes_(self) -> np.ndarray:
@@ -107,14 +107,14 @@ class StreamKMeans(CentersMixin, SolvedCoreset, KMeansCost):
 
     def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
         points, weights = self.as_sample()
-        start = None if last is None else last["centers"]
-        return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, start)}
+        init = None if last is None else last["centers"]
+        return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, init)}
 
     def _reducer(self) -> Reducer:
         return Reducer(self.method, self.n_clusters, calibrate=True)
 
-    def _parts(self) -> tuple[int, int]:
+    def _model_size(self) -> tuple[int, int]:
         return self.n_clusters, POINTS_PER_CLUSTER
 
-    def _solution_bytes(self, n_features: int, dtype: np.dtype) -> int:
+    def _model_bytes(self, n_features: int, dtype: np.dtype) -> int:
         return self.n_clusters * n_features * dtype.itemsize

@@ -1,4 +1,4 @@
-"""k-means on weighted points: scikit-learn's, from our own seeds (arthur2007)."""
+"""k-means on weighted points: scikit-learn's, initialized with our own seeds (arthur2007)."""
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -12,18 +12,18 @@ def weighted_kmeans(
     n_clusters: int,
     n_init: int,
     rng: np.random.Generator,
-    start: np.ndarray | None,
+    init: np.ndarray | None,
 ) -> np.ndarray:
-    """The centers found from `start`, or the best from `n_init` seedings; fewer if there are fewer different points."""
+    """The centers found from `init`, or the best from `n_init` seedings; fewer if there are fewer distinct points."""
     shift = np.average(points, axis=0, weights=weights)
     scale = np.abs(points - shift).max() or 1.0  # squares then neither overflow nor vanish
     moved = ((points - shift) / scale).astype(points.dtype)
     weights = weights / weights.mean()  # scikit-learn holds them in the precision of the points
-    if start is not None and len(start) == n_clusters:
-        starts = [((start - shift) / scale).astype(points.dtype)]
+    if init is not None and len(init) == n_clusters:
+        inits = [((init - shift) / scale).astype(points.dtype)]
     else:
         trials = 2 * default_trials(n_clusters)  # better centers than more seedings would give, in less time
-        starts = [moved[seed_rows(moved, weights, n_clusters, trials, rng)] for _ in range(n_init)]
-    fits = [KMeans(len(init), init=init, n_init=1).fit(moved, sample_weight=weights) for init in starts]
+        inits = [moved[seed_rows(moved, weights, n_clusters, trials, rng)] for _ in range(n_init)]
+    fits = [KMeans(len(init), init=init, n_init=1).fit(moved, sample_weight=weights) for init in inits]
     best = min(fits, key=lambda fit: fit.inertia_).cluster_centers_
     return (best * scale + shift).astype(points.dtype)

@@ -1,4 +1,4 @@
-"""Exponential families with conjugate priors: what the components of a mixture can be."""
+"""Exponential families with conjugate priors, for the components of mixtures."""
 
 from modicum.families.diagonal_gaussian import DiagonalGaussian
 from modicum.families.family import Family

@@ -8,7 +8,7 @@ from scipy.special import digamma, gammaln
 
 from modicum._jit.families import log_one_plus_squares
 from modicum.families.directions import group_means, groups_of_items, principal_directions
-from modicum.families.family import Open
+from modicum.families.family import OpenUntilBound
 from modicum.families.gaussian import LOG_2PI, Gaussian
 from modicum.rules.invariants import Array
 
@@ -19,17 +19,17 @@ class DiagonalGaussian(Gaussian):
     Parameters
     ----------
     mean : array of shape (d,), default=None
-        Where means are expected; by default the mean of the first rows.
+        Expected mean of a component; by default the mean of the first rows.
     covariance : float or array of shape (d,), default=None
-        The variances expected of a component, strictly the inverses of expected precisions. By default they are fitted
-        along with the components: those under which they are most likely.
+        Expected variances of a component, strictly the inverses of expected precisions. By default they are fitted with
+        the components by maximum likelihood.
     mean_weight : float, default=0.01
-        Rows that the expected mean counts for.
+        Weight of the expected mean, in rows.
     degrees : float, default=None
-        Degrees of freedom, above 0 and by default 3: so many rows do the expected variances count for.
+        Degrees of freedom, above 0 and by default 3: the weight of the expected variances, in rows.
     """
 
-    _invariants = {"covariance": [Array("float64", "n_features", above=0.0), Open()]}
+    _invariants = {"covariance": [Array("float64", "n_features", above=0.0), OpenUntilBound()]}
 
     name = "diagonal"
 
@@ -41,9 +41,9 @@ class DiagonalGaussian(Gaussian):
     def n_prior_of(n_features: int) -> int:
         return 2 * n_features
 
-    def _settle(self) -> None:
-        self._degrees = self._own_degrees(default=3.0, above=0.0)
-        self.covariance = self._given("covariance", self.covariance)
+    def _complete_prior(self) -> None:
+        self._degrees = self._checked_degrees(default=3.0, above=0.0)
+        self.covariance = self._per_column("covariance", self.covariance)
         if not (self.covariance > 0).all():
             raise ValueError(f"{type(self).__name__}: covariance must be positive.")
         self._log_det = float(np.log(self._scatter).sum())
@@ -63,7 +63,7 @@ class DiagonalGaussian(Gaussian):
             + 0.5 * d * np.log(self.mean_weight / (self.mean_weight + counts))
         )
 
-    def expected(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def expected_log_likelihood(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         d = self.n_features
         means, scatter = self._posterior(counts, sums)
         degrees = self._degrees + counts
@@ -109,7 +109,7 @@ class DiagonalGaussian(Gaussian):
             columns.append(np.einsum("id,id->i", steps, directions[group]))
         return np.stack(columns, axis=1)
 
-    def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    def translated_from(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
         moved = sums.copy()
         moved[:, :d] += counts[:, None] * step
@@ -117,7 +117,7 @@ class DiagonalGaussian(Gaussian):
         return moved
 
     def _posterior(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means, about the prior's, and scatter of columns."""
+        """Means, relative to the prior's, and scatter of each column."""
         d, weights = self.n_features, (self.mean_weight + counts)[:, None]
         means = sums[:, :d] / weights
         return means, self._scatter + np.maximum(sums[:, d:] - weights * means**2, 0.0)

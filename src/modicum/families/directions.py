@@ -1,9 +1,12 @@
-"""Principal directions of groups of items, along which components are split."""
+"""Principal directions of groups of items, for splitting components.
+
+Items are sorted by group; `starts` is the index of the first item of each group.
+"""
 
 import numpy as np
 
-POWER_STEPS = 30  # towards a principal direction: enough to cut along it
-TINY = 1e-300
+POWER_ITERATIONS = 30  # enough to split along the direction found
+TINY = 1e-300  # a divisor instead of 0
 
 
 def groups_of_items(starts: np.ndarray, count: int) -> np.ndarray:
@@ -18,22 +21,25 @@ def group_means(weights: np.ndarray, values: np.ndarray, starts: np.ndarray) -> 
 
 
 def leading_directions(scatter: np.ndarray) -> np.ndarray:
-    """The leading eigenvectors of positive semidefinite matrices, as well as a few powers of them tell."""
+    """Leading eigenvectors of positive semidefinite matrices, by power iteration."""
     largest = np.abs(scatter).sum(axis=2).argmax(axis=1)
     directions = _normalized(scatter[np.arange(len(scatter)), largest])
-    for _ in range(POWER_STEPS):
+    for _ in range(POWER_ITERATIONS):
         directions = _normalized(np.einsum("gij,gj->gi", scatter, directions))
     return directions
 
 
 def principal_directions(steps: np.ndarray, weights: np.ndarray, starts: np.ndarray, within: np.ndarray) -> np.ndarray:
-    """The same for scatters of the steps of groups of items, with variances of columns added that are within items."""
+    """Principal directions of the steps of each group from its mean.
+
+    `within` are the variances of columns within the items of each group, added to the scatter between items.
+    """
     group = groups_of_items(starts, len(steps))
     shares = weights / np.maximum(np.add.reduceat(weights, starts), TINY)[group]
     long = shares * np.einsum("id,id->i", steps, steps)
     order = np.lexsort([-long, group])[starts]  # the longest step of each group
     directions = _normalized(steps[order])
-    for _ in range(POWER_STEPS):
+    for _ in range(POWER_ITERATIONS):
         along = shares * np.einsum("id,id->i", steps, directions[group])
         directions = _normalized(np.add.reduceat(along[:, None] * steps, starts) + within * directions)
     return directions

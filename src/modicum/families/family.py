@@ -1,9 +1,9 @@
-"""Exponential families with conjugate priors (gomes2008, section 2.3.2): all that a mixture asks of its components.
+"""The interface of exponential families with conjugate priors (gomes2008, section 2.3.2).
 
-A family sees rows through their statistics, vectors that are added: a group of rows is known by its count and the sum
-of its statistics, whatever their number. `counts` and `sums` below are those of one group per entry. What a posterior
-expects of the log-likelihood is linear in the statistics, so all rows (or means of groups) against all components are
-one matrix product.
+A family represents rows by their sufficient statistics, which are additive: a group of any number of rows is
+represented by its count and the sum of its statistics. `counts` and `sums` below have one entry per group. The
+expected log-likelihood under a posterior is linear in the statistics, so that of all rows (or means of groups) under
+all components is one matrix product.
 """
 
 import inspect
@@ -15,11 +15,11 @@ import numpy as np
 from modicum.rules.invariants import ABSENT, AbsentWhile, Scope, Violation, Whole
 from modicum.state.part import Part
 
-UNBOUND = AbsentWhile(lambda its: its["n_features"] is None)  # a family as it was given knows no columns
+UNBOUND = AbsentWhile(lambda its: its["n_features"] is None)  # a family is given without the number of columns
 
 
-class Open:
-    """The rule for what may be left open, or given in any form, in a family that is not bound to columns yet."""
+class OpenUntilBound:
+    """The rule for parameters that may be missing, or given in any form, until the family is bound to columns."""
 
     def check(self, value: Any, scope: Scope) -> None:
         if hasattr(scope.owner, "n_features"):
@@ -29,7 +29,8 @@ class Open:
 class Family(Part):
     """Likelihood of rows and its conjugate prior.
 
-    A subclass writes the methods that raise `NotImplementedError` here, and `fitted` and `check` where it needs them.
+    A subclass defines the abstract methods, and `fitted` and `check` where needed. A family is made without data;
+    `bind` returns one for the columns of the data, which has all other methods.
     """
 
     _invariants = {"n_features": [ABSENT, Whole(1)]}
@@ -40,20 +41,20 @@ class Family(Part):
     @staticmethod
     @abstractmethod
     def n_statistics_of(n_features: int) -> int:
-        """Numbers that tell a group of rows of so many columns, besides their count."""
+        """Length of the statistics of a group of rows with so many columns, not including the count."""
 
     @staticmethod
     @abstractmethod
     def n_prior_of(n_features: int) -> int:
-        """Numbers that tell the prior."""
+        """Number of parameters of the prior."""
 
     @property
     def n_statistics(self) -> int:
         return self.n_statistics_of(self.n_features)
 
     @abstractmethod
-    def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:
-        """This family for the columns of X, with what was left open in the prior set by the scale of X."""
+    def bind(self, X: np.ndarray, weight: np.ndarray) -> Self:
+        """This family for the columns of X; parameters of the prior that were not given are set from X."""
 
     @abstractmethod
     def statistics(self, X: np.ndarray) -> np.ndarray:
@@ -61,65 +62,66 @@ class Family(Part):
 
     @abstractmethod
     def log_evidence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """log p(rows of the group), parameters integrated out."""
+        """log p(rows of the group), with the parameters integrated out."""
 
     @abstractmethod
-    def expected(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(slopes, offsets): the posterior expects a log-likelihood of statistics @ slopes.T + offsets."""
+    def expected_log_likelihood(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(slopes, offsets): the expected log-likelihood under the posterior is statistics @ slopes.T + offsets."""
 
     @abstractmethod
     def log_predictive(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """log p(row | rows of the group) for all rows and groups; a count of 0 is the prior's own prediction."""
+        """log p(row | rows of the group) for all rows and groups; the prior predictive density for a count of 0."""
 
     @abstractmethod
     def log_plug_in(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """As `log_predictive`, with parameters at their posterior means as if they were known."""
+        """log p(row | posterior mean of the parameters) for all rows and groups."""
 
     @abstractmethod
     def centers(self, averages: np.ndarray) -> np.ndarray:
         """Mean rows of items with the given mean statistics."""
 
     def fitted(self, counts: np.ndarray, sums: np.ndarray) -> Self:
-        """This family, with what was left open in its prior set to what makes these groups most likely."""
+        """This family, with open parameters of the prior set to the most likely values for these groups."""
         return self
 
     def divergence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Kullback-Leibler divergence of the posterior from the prior."""
-        slopes, offsets = self.expected(counts, sums)
+        slopes, offsets = self.expected_log_likelihood(counts, sums)
         return np.einsum("kp,kp->k", slopes, sums) + counts * offsets - self.log_evidence(counts, sums)
 
     @abstractmethod
     def means(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Posterior means of what rows are on average."""
+        """Posterior means of the mean row."""
 
     @abstractmethod
     def covariances(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Inverses of the precisions that posteriors expect."""
+        """Inverses of the expected precisions under the posterior."""
 
     @abstractmethod
     def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Items, by counts and mean statistics, along principal directions of the rows of their groups.
+        """Projections of items, given by counts and mean statistics, on principal directions of their groups.
 
-        Items of a group follow each other, from its start on. There is a column for each direction, 0 at the mean of
-        the group. Gaussians have two: in the units that columns come in, and in those of the expected variances.
+        Items are sorted by group; `starts` is the index of the first item of each group. There is a column for each
+        direction, 0 at the mean of the group. Gaussians have two directions: of the columns as they are, and of the
+        columns scaled by their expected standard deviations.
         """
 
     @abstractmethod
-    def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Sums of statistics that `other` took, as this family would have taken them."""
+    def translated_from(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Sums of statistics of `other`, translated from its origin to that of this family."""
 
     def check(self, X: np.ndarray, owner: str) -> None:
-        """Raise a `DataError` for rows that the family can't have."""
+        """Raise a `DataError` for rows outside the support of the family."""
 
     def __repr__(self) -> str:
-        """What the prior was given."""
+        """The class with those parameters of the prior that are not the defaults."""
         parameters = inspect.signature(type(self)).parameters.values()
-        given = {parameter.name: getattr(self, parameter.name) for parameter in parameters}
-        told = [f"{at.name}={given[at.name]!r}" for at in parameters if given[at.name] is not at.default]
-        return f"{type(self).__name__}({', '.join(told)})"
+        values = [(each.name, getattr(self, each.name), each.default) for each in parameters]
+        given = [f"{name}={value!r}" for name, value, default in values if value is not default]
+        return f"{type(self).__name__}({', '.join(given)})"
 
-    def _given(self, name: str, value: Any) -> np.ndarray:
-        """A number for all columns, or one for each."""
+    def _per_column(self, name: str, value: Any) -> np.ndarray:
+        """A parameter as an array of one number per column; it may be given as one number for all."""
         try:
             values = np.broadcast_to(np.asarray(value, np.float64), (self.n_features,)).copy()
         except ValueError:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from modicum.families.directions import group_means, groups_of_items, leading_directions
-from modicum.families.family import Open
+from modicum.families.family import OpenUntilBound
 from modicum.families.gaussian import LOG_2PI, ROUNDING, Gaussian
 from modicum.rules.invariants import Array
 
@@ -19,18 +19,18 @@ class FullGaussian(Gaussian):
     Parameters
     ----------
     mean : array of shape (d,), default=None
-        Where means are expected; by default the mean of the first rows.
+        Expected mean of a component; by default the mean of the first rows.
     covariance : float or array of shape (d,) or (d, d), default=None
-        The covariance expected of a component, strictly the inverse of the expected precision: one variance for all
-        columns, one for each, or the whole matrix. By default a variance for each column is fitted along with the
-        components: that under which they are most likely.
+        Expected covariance of a component, strictly the inverse of the expected precision: one variance for all
+        columns, one for each, or the whole matrix. By default a variance for each column is fitted with the components
+        by maximum likelihood.
     mean_weight : float, default=0.01
-        Rows that the expected mean counts for.
+        Weight of the expected mean, in rows.
     degrees : float, default=None
-        Degrees of freedom, above d - 1 and by default d + 2: so many rows does the expected covariance count for.
+        Degrees of freedom, above d - 1 and by default d + 2: the weight of the expected covariance, in rows.
     """
 
-    _invariants = {"covariance": [Array("float64", "n_features", "n_features"), Open()]}
+    _invariants = {"covariance": [Array("float64", "n_features", "n_features"), OpenUntilBound()]}
 
     name = "gaussian"
 
@@ -42,11 +42,11 @@ class FullGaussian(Gaussian):
     def n_prior_of(n_features: int) -> int:
         return n_features * (n_features + 1)
 
-    def _settle(self) -> None:
+    def _complete_prior(self) -> None:
         d = self.n_features
-        self._degrees = self._own_degrees(default=d + 2.0, above=d - 1.0)
+        self._degrees = self._checked_degrees(default=d + 2.0, above=d - 1.0)
         if np.shape(self.covariance) != (d, d) or d == 1:
-            self.covariance = np.diag(self._given("covariance", np.ravel(self.covariance)))
+            self.covariance = np.diag(self._per_column("covariance", np.ravel(self.covariance)))
         self.covariance = np.asarray(self.covariance, np.float64)
         try:
             self._log_det = float(_log_dets(np.linalg.cholesky(self._scatter[None]))[0])
@@ -63,8 +63,8 @@ class FullGaussian(Gaussian):
         out[:, :d] -= self.mean
         stop = d
         for i in range(d):  # a row of the lower triangle of x x'
-            start, stop = stop, stop + i + 1
-            np.multiply(out[:, : i + 1], out[:, i : i + 1], out=out[:, start:stop])
+            first, stop = stop, stop + i + 1
+            np.multiply(out[:, : i + 1], out[:, i : i + 1], out=out[:, first:stop])
         return out
 
     def log_evidence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ class FullGaussian(Gaussian):
             + 0.5 * d * np.log(self.mean_weight / (self.mean_weight + counts))
         )
 
-    def expected(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def expected_log_likelihood(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         d = self.n_features
         means, roots = self._posterior(counts, sums)
         degrees = self._degrees + counts
@@ -92,7 +92,7 @@ class FullGaussian(Gaussian):
         offsets = 0.5 * (log_precisions - d * LOG_2PI - d / (self.mean_weight + counts))
         offsets -= 0.5 * np.einsum("ki,ki->k", pulls, means)
         rows, columns = _triangle(d)
-        twice = np.where(rows == columns, -0.5, -1.0)  # off the diagonal a product stands for two entries
+        twice = np.where(rows == columns, -0.5, -1.0)  # a product off the diagonal counts for two entries
         return np.concatenate([pulls, twice * precisions[:, rows, columns]], axis=1), offsets
 
     def _expected_precisions(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ class FullGaussian(Gaussian):
         directions = leading_directions(scatter), leading_directions(scatter / np.outer(units, units)) / units
         return np.stack([np.einsum("id,id->i", steps, along[group]) for along in directions], axis=1)
 
-    def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    def translated_from(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         d, step = self.n_features, other.mean - self.mean
         moved = sums.copy()
         moved[:, :d] += counts[:, None] * step
@@ -138,14 +138,14 @@ class FullGaussian(Gaussian):
         return moved
 
     def _posterior(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Means, about the prior's, and Cholesky factors of the scatter."""
+        """Means, relative to the prior's, and Cholesky factors of the scatter."""
         weights = self.mean_weight + counts
         means = sums[:, : self.n_features] / weights[:, None]
         products = self._unpacked(sums)
         scatter = self._scatter + products - weights[:, None, None] * means[:, :, None] * means[:, None, :]
         across = np.arange(self.n_features)
         rounding = self.n_features * ROUNDING * np.abs(products[:, across, across])
-        while True:  # what cancels leaves rounding, in parts of larger groups more than of their own
+        while True:  # cancellation leaves rounding errors, which are larger for groups split off larger ones
             scatter[:, across, across] += rounding
             try:
                 return means, np.linalg.cholesky(scatter)
@@ -180,7 +180,7 @@ def _triangle(width: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_gammas(degrees: Any, width: int) -> np.ndarray:
-    """Sum of log Gamma((degrees - i) / 2): the multivariate gamma function but for a constant."""
+    """Sum of log Gamma((degrees - i) / 2): the log of the multivariate gamma function up to a constant."""
     return gammaln(0.5 * (np.asarray(degrees)[..., None] - np.arange(width))).sum(axis=-1)
 
 

@@ -1,4 +1,4 @@
-"""Counts, such as words of a document, under a Dirichlet prior (gomes2008, section 2.3.2)."""
+"""Multinomial counts under a Dirichlet prior (gomes2008, section 2.3.2)."""
 
 import copy
 from typing import Any, Self
@@ -8,23 +8,23 @@ from scipy.special import digamma, gammaln
 
 from modicum.exceptions import DataError
 from modicum.families.directions import TINY, group_means, groups_of_items, principal_directions
-from modicum.families.family import Family, Open
+from modicum.families.family import Family, OpenUntilBound
 from modicum.rules.invariants import Array
 
 
 class Multinomial(Family):
-    """Rows of counts, such as words of a document; the prior of the frequencies is Dirichlet.
+    """Rows of counts, such as those of words in a document; the prior of the frequencies is Dirichlet.
 
-    The likelihood is that of the words in their order: the number of orders, which no component has a say in, is left
-    out.
+    The likelihood is that of the words in their order, without the multinomial coefficient, which is the same for all
+    components.
 
     Parameters
     ----------
     pseudocounts : float or array of shape (d,), default=0.5
-        Of the Dirichlet prior: what each column counts before anything is seen.
+        Parameters of the Dirichlet prior: added to the counts of each column.
     """
 
-    _invariants = {"pseudocounts": [Array("float64", "n_features", above=0.0), Open()]}
+    _invariants = {"pseudocounts": [Array("float64", "n_features", above=0.0), OpenUntilBound()]}
 
     name = "multinomial"
 
@@ -42,10 +42,10 @@ class Multinomial(Family):
     def centers(self, averages: np.ndarray) -> np.ndarray:
         return averages
 
-    def bound(self, X: np.ndarray, weight: np.ndarray) -> Self:
+    def bind(self, X: np.ndarray, weight: np.ndarray) -> Self:
         family = copy.copy(self)
         family.n_features = X.shape[1]
-        family.pseudocounts = family._given("pseudocounts", self.pseudocounts)
+        family.pseudocounts = family._per_column("pseudocounts", self.pseudocounts)
         if not (family.pseudocounts > 0).all():
             raise ValueError(f"Multinomial: pseudocounts must be positive; got {self.pseudocounts!r}.")
         return family
@@ -68,7 +68,7 @@ class Multinomial(Family):
         change = gammaln(after).sum(axis=1) - gammaln(before).sum()
         return change + gammaln(before.sum()) - gammaln(after.sum(axis=1))
 
-    def expected(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def expected_log_likelihood(self, counts: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         after = self.pseudocounts + sums
         return digamma(after) - digamma(after.sum(axis=1))[:, None], np.zeros(len(sums))
 
@@ -98,5 +98,5 @@ class Multinomial(Family):
         directions = principal_directions(steps, counts * lengths, starts, np.zeros((len(starts), self.n_features)))
         return np.einsum("id,id->i", steps, directions[group])[:, None]
 
-    def from_origin_of(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    def translated_from(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums

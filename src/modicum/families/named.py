@@ -10,7 +10,7 @@ FAMILIES: dict[str, type[Family]] = {family.name: family for family in (FullGaus
 
 
 def as_family(spec: "str | Family") -> Family:
-    """A family by its name, with default priors, or as it is.
+    """A family given by name, with a default prior, or a `Family`, which is returned unchanged.
 
     >>> as_family("diagonal").name
     'diagonal'

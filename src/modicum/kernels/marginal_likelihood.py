@@ -1,9 +1,10 @@
 """Kernel parameters and noise by marginal likelihood on a subset of rows (rasmussen2006, section 5.4.1).
 
 The exact Gaussian process of the subset is fitted by L-BFGS. A step costs a Cholesky factor, an inverse and a product
-per parameter. The first steps are made on few of the rows: that costs next to nothing and saves half of those on all.
+per parameter. The first steps use a few of the rows: they cost next to nothing and save half of the steps on all rows.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,21 +18,21 @@ from modicum.rows import n_rows, take
 from modicum.rules.params import POSITIVE
 
 FEW_ROWS = 500  # enough to find the neighborhood of the optimum
-FIRST_NOISE = 0.1  # where search begins, in variances of the targets
-RESTART_NOISE = 0.01  # the least with which all rows are begun: a few may seem free of noise, and there is no way back
-LEAST_NOISE, MOST_NOISE = 1e-6, 10.0  # with less, Cholesky factors lose their digits
-FARTHEST = 10.0  # kernel parameters stay within a factor of exp(10) of where they start
-ENOUGH = 1e-5  # gain of log-likelihood per row that is worth another step: 0.02 for 2,000 rows, far below chance
-TOO_BAD = -1e25  # the log-likelihood where there is no Cholesky factor
+INITIAL_NOISE = 0.1  # relative to the variance of the targets, as are the next three
+RESTART_NOISE = 0.01  # the least to continue from on all rows: a few may seem noise-free, and L-BFGS would stay there
+LEAST_NOISE, LARGEST_NOISE = 1e-6, 10.0  # with less, Cholesky factors lose their digits
+MAX_LOG_STEP = 10.0  # kernel parameters stay within a factor of exp(10) of their initial values
+MIN_IMPROVEMENT = 1e-5  # of log-likelihood per row, for another step: 0.02 for 2,000 rows, far below chance
+NO_LIKELIHOOD = -1e25  # the log-likelihood of parameters for which there is no Cholesky factor
 
 
 def fit_hyperparameters(
     kernel: str | Kernel, X: Any, y: Any, noise: float | None = None, *, max_iter: int = 60
 ) -> tuple[Kernel, float, float]:
-    """The kernel and the noise that make targets y most likely, and the logarithm of that likelihood.
+    """The kernel and noise with the largest likelihood of targets y, and the logarithm of that likelihood.
 
-    Targets are taken as signal + noise around their mean. A kernel that is not scaled yet gets the variance of the
-    signal as its scale. Search starts from what `kernel.fitted` finds, or from parameters that the kernel has already.
+    Targets are modelled as signal + noise around their mean. A kernel without a scale gets the variance of the signal
+    as its scale. The search starts from the kernel's parameters, or from those that `kernel.fitted` finds.
 
     Cost: O(n^3) time per step and O(n^2) memory; a subset of 2,000 rows takes seconds, and is enough for a dozen
     parameters.
@@ -62,16 +63,16 @@ def fit_hyperparameters(
     kernel = as_kernel(kernel).fitted(X)
     if not isinstance(kernel, Scaled):
         kernel = Scaled(kernel, variance)
-    place = np.append(kernel.log_params, np.log(FIRST_NOISE * variance if noise is None else noise))
-    bounds = np.stack([place - FARTHEST, place + FARTHEST], axis=1)
-    bounds[-1] = np.log([LEAST_NOISE * variance, MOST_NOISE * variance])
+    log_params = np.append(kernel.log_params, np.log(INITIAL_NOISE * variance if noise is None else noise))
+    bounds = np.stack([log_params - MAX_LOG_STEP, log_params + MAX_LOG_STEP], axis=1)
+    bounds[-1] = np.log([LEAST_NOISE * variance, LARGEST_NOISE * variance])
     with single_threaded_blas():  # matrices of some thousand rows gain little by threads, and lose much on busy cores
         if n_rows(X) > 2 * FEW_ROWS:
             few = np.linspace(0, n_rows(X) - 1, FEW_ROWS).astype(int)
-            place, _ = _climb(kernel, take(X, few), y[few], place, bounds, max_iter)
-            place[-1] = max(place[-1], np.log(RESTART_NOISE * variance))
-        place, value = _climb(kernel, X, y, place, bounds, max_iter)
-    return kernel.with_log_params(place[:-1]), float(np.exp(place[-1])), value
+            log_params, _ = _maximize(kernel, take(X, few), y[few], log_params, bounds, max_iter)
+            log_params[-1] = max(log_params[-1], np.log(RESTART_NOISE * variance))
+        log_params, value = _maximize(kernel, X, y, log_params, bounds, max_iter)
+    return kernel.with_log_params(log_params[:-1]), float(np.exp(log_params[-1])), value
 
 
 def _centered(y: Any, count: int) -> tuple[np.ndarray, float]:
@@ -80,21 +81,38 @@ def _centered(y: Any, count: int) -> tuple[np.ndarray, float]:
     if y.shape != (count,) or not count:
         raise DataError(f"fit_hyperparameters: {count} rows came with targets of shape {y.shape}; give one per row.")
     y = y - y.mean()
-    return y, float(y @ y) / count or 1.0  # constant targets tell nothing of scales
+    return y, float(y @ y) / count or 1.0  # constant targets say nothing about scales
 
 
-def _climb(
-    kernel: Kernel, X: Any, y: np.ndarray, place: np.ndarray, bounds: np.ndarray, max_iter: int
+def _maximize(
+    kernel: Kernel, X: Any, y: np.ndarray, log_params: np.ndarray, bounds: np.ndarray, max_iter: int
 ) -> tuple[np.ndarray, float]:
-    """Raise the log-likelihood from a place, the logarithms of kernel parameters and noise."""
+    def likelihood(kernel: Kernel, noise: float) -> tuple[float, np.ndarray]:
+        return log_likelihood(kernel, noise, X, y)
 
-    def loss(place: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = log_likelihood(kernel.with_log_params(place[:-1]), np.exp(place[-1]), X, y)
-        return -value / len(y), -gradient / len(y)  # per row: then L-BFGS begins with a step of the right size
+    options = {"maxiter": max_iter, "ftol": MIN_IMPROVEMENT}
+    return maximize_likelihood(likelihood, kernel, len(y), log_params, bounds, **options)
 
-    options = {"maxiter": max_iter, "ftol": ENOUGH}
-    found = minimize(loss, place, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return found.x, -float(found.fun) * len(y)
+
+def maximize_likelihood(
+    likelihood: Callable[[Kernel, float], tuple[float, np.ndarray]],
+    kernel: Kernel,
+    count: int,
+    log_params: np.ndarray,
+    bounds: Any,
+    **options: Any,
+) -> tuple[np.ndarray, float]:
+    """The logarithms of kernel parameters and noise with the largest likelihood of `count` rows, and its logarithm.
+
+    L-BFGS from `log_params`; `likelihood(kernel, noise)` returns the log-likelihood and its gradient.
+    """
+
+    def loss(log_params: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = likelihood(kernel.with_log_params(log_params[:-1]), np.exp(log_params[-1]))
+        return -value / count, -gradient / count  # per row: then the first step of L-BFGS has the right size
+
+    found = minimize(loss, log_params, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return found.x, -float(found.fun) * count
 
 
 def log_likelihood(kernel: Kernel, noise: float, X: Any, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -102,13 +120,13 @@ def log_likelihood(kernel: Kernel, noise: float, X: Any, y: np.ndarray) -> tuple
     K, pull = kernel.differentiate(X, X)
     S = K.copy()
     S.flat[:: len(S) + 1] += noise
-    L, failed = lapack.dpotrf(S.T, lower=True, overwrite_a=True)  # transposed it has LAPACK's order, and is the same
+    L, failed = lapack.dpotrf(S.T, lower=True, overwrite_a=True)  # symmetric; transposed: LAPACK's order
     if failed:
-        return TOO_BAD, np.zeros(len(kernel.log_params) + 1)
+        return NO_LIKELIHOOD, np.zeros(len(kernel.log_params) + 1)
     alpha, _ = lapack.dpotrs(L, y, lower=True)
     value = -0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * np.log(2 * np.pi)
-    # The gradient by K is (alpha alpha^T - S^-1) / 2. LAPACK gives one triangle of the inverse and zeros for the other;
-    # since K is symmetric, that triangle may as well stand for both.
+    # The gradient by K is (alpha alpha^T - S^-1) / 2. LAPACK returns one triangle of the inverse, zeros for the other;
+    # since K is symmetric, that triangle with half of the diagonal stands for both.
     inverse, _ = lapack.dpotri(L, lower=True, overwrite_c=True)
     inverse *= -1.0
     inverse.T.flat[:: len(inverse) + 1] *= 0.5

@@ -1,4 +1,4 @@
-"""Mixtures whose number of components is found with them."""
+"""Mixtures whose number of components is learned."""
 
 from modicum.mixture.dirichlet_process import DirichletProcessMixture
 from modicum.mixture.memory_bounded import MemoryBoundedMixture

@@ -1,4 +1,4 @@
-"""What a mixture that is made of `Components` can be asked."""
+"""Predictions of mixtures made of `Components`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +11,10 @@ from modicum.mixture.components import Components
 
 
 class MixtureAnswers(DensityMixin):
-    """Predictions of an estimator that writes `_mixture` and `_check_input`.
+    """Predictions of an estimator that defines `_mixture` and `_check_input`.
 
-    Predictions are those of the posterior: parameters are integrated out, and rows may be of components that have not
-    been seen yet.
+    Predictions are those of the posterior: parameters are integrated out, and rows may belong to components that have
+    not been seen yet.
     """
 
     _mixture: Callable[[], Components]
@@ -22,7 +22,7 @@ class MixtureAnswers(DensityMixin):
 
     @property
     def n_components_(self) -> int:
-        """Components found."""
+        """Number of components found."""
         return len(self._mixture())
 
     @property
@@ -32,18 +32,18 @@ class MixtureAnswers(DensityMixin):
 
     @property
     def means_(self) -> np.ndarray:
-        """Posterior means of the centers of components, or of the frequencies in multinomial ones."""
+        """Posterior means of component means, or of frequencies for multinomial components."""
         known = self._mixture()
         return known.family.means(known.counts, known.sums)
 
     @property
     def covariances_(self) -> np.ndarray:
-        """Inverses of expected precisions: matrices, or the diagonals of diagonal ones."""
+        """Inverses of expected precisions: matrices, or diagonals for diagonal components."""
         known = self._mixture()
         return known.family.covariances(known.counts, known.sums)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The component that each row most likely belongs to, of those found."""
+        """The most likely component of each row, among those found."""
         return self._log_joint(X)[:, :-1].argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -52,19 +52,19 @@ class MixtureAnswers(DensityMixin):
         return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """Logarithm of the predictive density of each row."""
+        """Log of the predictive density of each row."""
         return logsumexp(self._log_joint(X), axis=1)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean logarithm of the predictive density of rows."""
+        """Mean log of the predictive density of rows."""
         return float(np.average(self.score_samples(X), weights=sample_weight))
 
     def plug_in_score_samples(self, X: Any) -> np.ndarray:
-        """Logarithm of the density at the mean weights and parameters, for comparison with other mixtures."""
+        """Log-density of each row at the mean weights and parameters, for comparison with other mixtures."""
         return self._mixture().log_plug_in(self._check_input(X))
 
     def novelty(self, X: Any) -> np.ndarray:
-        """Probability that a row is of a component which has not been seen yet."""
+        """Probability that a row belongs to a component that has not been seen yet."""
         joint = self._log_joint(X)
         return np.exp(joint[:, -1] - logsumexp(joint, axis=1))
 

@@ -1,4 +1,4 @@
-"""Which rows will stay together whatever comes (gomes2008, section 2.5.2, eq. 2.14-2.18)."""
+"""Compression of items into clumps, which are not divided again (gomes2008, section 2.5.2, eq. 2.14-2.18)."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,15 @@ from modicum.mixture.items import Items
 from modicum.mixture.search import Search
 from modicum.mixture.splits import split_firmly
 
-MOST_GROWTH = 2.0  # that components are looked for with: more would find more than there are in the end
-STEPS = 10  # at most, of the refinement of a split
-SWEEPS = 5  # in which items move between groups
-MOST_GROUPS = 1000  # that items move between: where there are more, they are small, and it would take long
+MAX_GROWTH = 2.0  # in the search for components: with more, it would find too many
+MAX_STEPS = 10  # of the refinement of a split
+SWEEPS = 5  # of moving items between groups
+MAX_GROUPS = 1000  # for moving items between them: more groups are small, and moving would take long
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Memory that a row and a clump take, in one unit."""
+    """Memory of a row and of a clump, in the same unit."""
 
     row: float
     clump: float
@@ -26,10 +26,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A group and its parts."""
+    """A group, its two halves, the gain of the split and the memory it takes."""
 
     group: np.ndarray
-    parts: tuple[np.ndarray, np.ndarray]
+    halves: tuple[np.ndarray, np.ndarray]
     gain: float
     price: float
     makes_loose: bool
@@ -38,11 +38,11 @@ class Candidate:
 class Compression:
     """Groups of items, split from the top down, as if there were `growth` times as many rows like those seen.
 
-    They begin as the components of a mixture that is built with a part of that growth. Then the splits that would raise
-    the free energy most (eq. 2.17) come first. Groups are split alone, so candidates are computed once; in the end
-    items move to the groups that suit them best. Few rows are cheaper as they are than as a clump: such a group is
-    `loose`, and its rows need not stay together. Splits that make one come last: where rows are few, what a split seems
-    to gain is mostly chance.
+    The first groups are the components of a mixture learned with some of that growth. Then the splits that would raise
+    the free energy most (eq. 2.17) are made first. Each group is split independently of the others, so candidates are
+    computed once; at the end items move to the most likely groups. A few rows take less memory than a clump: such a
+    group is `loose`, and its rows are kept as single rows. Splits that make a loose group are made last: for few rows
+    the gain of a split is mostly chance.
     """
 
     def __init__(self, items: Items, growth: float, concentration: float, cost: Cost):
@@ -52,10 +52,10 @@ class Compression:
         self._cost = cost
 
     def run(self, components: Components, tol: float, limit: float) -> list[np.ndarray]:
-        """The groups that `limit` leaves room for; `components` are those that items belong to now."""
+        """Groups within the `limit` of memory; `components` are the present ones."""
         if self._items.n_clumps * self._cost.clump + len(self._items.rows) * self._cost.row <= limit:
             return [np.array([at]) for at in range(len(self._items))]
-        more = self._items.scaled(min(self._growth, MOST_GROWTH))
+        more = self._items.scaled(min(self._growth, MAX_GROWTH))
         search = Search(more, tol, int(limit / self._cost.clump))
         labels = search.run(components.scaled_to(more.counts.sum())).expectation.labels
         groups = self._split_up(_groups(labels), limit)
@@ -63,11 +63,11 @@ class Compression:
         return [group for group in groups if self.is_loose(group)] + self._moved(firm)
 
     def is_loose(self, group: np.ndarray) -> bool:
-        """Whether the items of a group are rows, and cheaper as such."""
+        """Whether the items of a group are rows that take less memory than a clump."""
         return group[0] >= self._items.n_clumps and len(group) * self._cost.row <= self._cost.clump
 
     def _split_up(self, groups: list[np.ndarray], limit: float) -> list[np.ndarray]:
-        """Split while there is room. The best splits take half of what is left; then their parts may be split, too."""
+        """Split while there is memory. The best splits take half of what is left; their halves become candidates."""
         left = limit - sum(map(self._cost_of, groups))
         whole, candidates = self._candidates(groups)
         while candidates:
@@ -77,7 +77,7 @@ class Compression:
             prices = np.cumsum([candidate.price for candidate in candidates])
             best = candidates[: max(1, int(np.searchsorted(prices, left / 2, side="right")))]
             left -= sum(candidate.price for candidate in best)
-            more_whole, more = self._candidates([part for candidate in best for part in candidate.parts])
+            more_whole, more = self._candidates([half for candidate in best for half in candidate.halves])
             whole, candidates = whole + more_whole, candidates[len(best) :] + more
         return whole
 
@@ -93,7 +93,7 @@ class Compression:
             starts = np.cumsum([0, *map(len, groups[:-1])])
             which = np.concatenate(groups)
             counts = self._growth * self._items.counts[which]
-            split = split_firmly(self._items.family, counts, self._items.averages(which), starts, STEPS)
+            split = split_firmly(self._items.family, counts, self._items.averages(which), starts, MAX_STEPS)
             for at, (group, first) in enumerate(zip(groups, np.split(split.first, starts[1:]), strict=True)):
                 if first.all() or not first.any():
                     whole.append(group)
@@ -102,14 +102,14 @@ class Compression:
         return whole, candidates
 
     def _candidate(self, group: np.ndarray, first: np.ndarray, gain: float, counts: np.ndarray) -> Candidate:
-        parts = group[first], group[~first]
+        halves = group[first], group[~first]
         of_weights = np.log(self._concentration) + gammaln(counts).sum() - gammaln(counts.sum())
-        price = sum(map(self._cost_of, parts)) - self._cost_of(group)
-        return Candidate(group, parts, gain + of_weights, price, any(map(self.is_loose, parts)))
+        price = sum(map(self._cost_of, halves)) - self._cost_of(group)
+        return Candidate(group, halves, gain + of_weights, price, any(map(self.is_loose, halves)))
 
     def _moved(self, groups: list[np.ndarray]) -> list[np.ndarray]:
-        """Each item goes to the group that expects most of it (eq. 2.16), a few times over."""
-        if not 1 < len(groups) <= MOST_GROUPS:
+        """Items moved to their most likely groups (eq. 2.16), in a few sweeps."""
+        if not 1 < len(groups) <= MAX_GROUPS:
             return groups
         which = np.sort(np.concatenate(groups))
         averages = self._items.averages(which)

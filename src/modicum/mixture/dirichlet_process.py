@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from modicum.contract.validation import check_values
 from modicum.exceptions import DataError
 from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
@@ -15,30 +16,30 @@ from modicum.mixture.items import Items
 from modicum.mixture.search import Search
 from modicum.rules.params import NULL, POSITIVE, Constraint, Int, check_params
 
-LEAST_ROWS = 5000  # with which a search begins that goes on with twice as many, until it has all
+FIRST_ROWS = 5000  # of the first search; each later one has twice as many, until the last has all rows
 
 
 class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
-    """Mixture whose number of components is found with them, from rows that are all in memory.
+    """Mixture whose number of components is learned, from rows that are all in memory.
 
-    All rows begin as one component. Components are split along their principal direction, and merged, as long as the
-    free energy gains: a lower bound of the log-evidence, in which every component has to pay for its parameters.
-    Nothing is left to chance: the same rows give the same mixture.
+    The search begins with one component. Components are split along their principal directions, and merged, as long as
+    the free energy rises: a lower bound of the log-evidence, which penalizes the parameters of every component. The
+    search is deterministic.
 
-    For rows that come one after the other, or are too many, see `MemoryBoundedMixture`.
+    For streams, and for data that do not fit in memory, see `MemoryBoundedMixture`.
 
-    Cost: per step O(n K p) for p numbers that tell a component: d^2 / 2 for full, 2 d for diagonal Gaussians.
+    Cost: per step O(n K p) for p parameters of a component: d^2 / 2 for full, 2 d for diagonal Gaussians.
 
     Parameters
     ----------
     family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
-        What components are: Gaussians with full or with diagonal covariances, or frequencies of counts. A
-        `modicum.families` object has a prior of your own.
+        Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts. A
+        `modicum.families` object sets the prior.
     concentration : float, default=1.0
         Of the Dirichlet process: the larger, the more small components are expected.
     max_components : int or None, default=None
     tol : float, default=3e-3
-        Gain of free energy per row below which nothing is worth a step.
+        Iterations stop, and splits and merges are rejected, when the free energy per row improves by less than this.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
     means_ : ndarray of shape (k, d)
     covariances_ : ndarray of shape (k, d, d) or (k, d)
     free_energy_ : float
-        Of all rows.
+        Lower bound of the log-evidence of all rows.
 
     Examples
     --------
@@ -93,9 +94,9 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
         if not weight.any():
             raise DataError(f"{type(self).__name__}: all rows have weight zero.")
         X, weight = X[weight > 0], weight[weight > 0]
-        family = as_family(self.family).bound(X, weight)
-        step = 2 ** max(0, int(np.log2(len(X) / LEAST_ROWS)))
-        fit = self._search(Items.of_rows(family, X[::step], weight[::step])).first(self.concentration)
+        family = as_family(self.family).bind(X, weight)
+        step = 2 ** max(0, int(np.log2(len(X) / FIRST_ROWS)))
+        fit = self._search(Items.of_rows(family, X[::step], weight[::step])).from_scratch(self.concentration)
         while step > 1:
             step //= 2
             items = Items.of_rows(family, X[::step], weight[::step])
@@ -120,5 +121,6 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> np.ndarray:
         X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
+        check_values(type(self).__name__, X)
         as_family(self.family).check(X, type(self).__name__)
         return X

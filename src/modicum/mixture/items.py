@@ -1,4 +1,4 @@
-"""What a mixture is built from (gomes2008, eq. 2.8-2.12): rows, and clumps of rows that stay together."""
+"""The items that a mixture is learned from (gomes2008, eq. 2.8-2.12): rows, and clumps of rows."""
 
 import copy
 import math
@@ -12,23 +12,23 @@ from modicum.families import Family
 from modicum.mixture.components import Components
 from modicum.numeric.parallel import run_tiles
 
-TILE = 512  # items, at least: enough for matrix products at full speed
-TILES = 64  # at most, since each adds up sums of its own: so results do not depend on the number of threads
-KEPT_BYTES = 256 * 2**20  # statistics up to this size are made once
+MIN_TILE_ITEMS = 512  # enough for matrix products at full speed
+MAX_TILES = 64  # each has sums of its own, so that results do not depend on the number of threads
+KEPT_BYTES = 256 * 2**20  # statistics up to this size are computed once and kept
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the assignments of all items amount to, once each has been assigned anew."""
+    """Statistics of the assignments of all items to components."""
 
     likelihood: float  # eq. 2.12
     counts: np.ndarray
     sums: np.ndarray
-    labels: np.ndarray  # component with the largest share of each item
+    labels: np.ndarray  # most likely component of each item
 
 
 class Items:
-    """Clumps first, then rows. An item has a count and a mean statistic."""
+    """Clumps first, then rows. An item has a count and mean statistics."""
 
     def __init__(
         self, family: Family, rows: np.ndarray, weights: np.ndarray, clump_counts: np.ndarray, clump_sums: np.ndarray
@@ -40,15 +40,15 @@ class Items:
         self._clump_means = clump_sums / clump_counts[:, None]
         self._kept: np.ndarray | None = None
         if len(self) * family.n_statistics * 8 <= KEPT_BYTES:
-            self._kept = self._made(slice(0, len(self)))
+            self._kept = self._computed(slice(0, len(self)))
 
     @classmethod
     def of_rows(cls, family: Family, rows: np.ndarray, weights: np.ndarray) -> Self:
-        """Rows alone."""
+        """Items that are all rows."""
         return cls(family, rows, weights, np.empty(0), np.empty((0, family.n_statistics)))
 
     def scaled(self, growth: float) -> Self:
-        """As if there were so many times as many rows."""
+        """The same items with `growth` times their counts."""
         items = copy.copy(self)
         items.counts = growth * self.counts
         return items
@@ -58,9 +58,9 @@ class Items:
 
     def averages(self, which: slice | np.ndarray) -> np.ndarray:
         """Mean statistics of some items."""
-        return self._made(which) if self._kept is None else self._kept[which]
+        return self._computed(which) if self._kept is None else self._kept[which]
 
-    def _made(self, which: slice | np.ndarray) -> np.ndarray:
+    def _computed(self, which: slice | np.ndarray) -> np.ndarray:
         at = np.arange(len(self))[which]
         is_clump = at < self.n_clumps
         if not is_clump.any():
@@ -79,38 +79,38 @@ class Items:
         return counts, sums
 
     def expect(self, components: Components) -> Expectation:
-        """Assign all items anew, by eq. 2.8, and add up what components get."""
-        tile = max(TILE, math.ceil(len(self) / TILES))
-        n_tiles = math.ceil(len(self) / tile)
+        """Assign all items to components by eq. 2.8, and sum their statistics by component."""
+        tile_items = max(MIN_TILE_ITEMS, math.ceil(len(self) / MAX_TILES))
+        n_tiles = math.ceil(len(self) / tile_items)
         likelihoods, counts = np.empty(n_tiles), np.empty((n_tiles, len(components)))
         sums = np.empty((n_tiles, *components.sums.shape))
         labels = np.empty(len(self), np.int32)
 
-        def work(part: slice) -> None:
-            at, averages = part.start // tile, self.averages(part)
+        def work(tile: slice) -> None:
+            at, averages = tile.start // tile_items, self.averages(tile)
             logs, shares = _shares(averages, components)
-            likelihoods[at] = self.counts[part] @ logs
-            labels[part] = shares.argmax(axis=1)
-            shares *= self.counts[part, None]
+            likelihoods[at] = self.counts[tile] @ logs
+            labels[tile] = shares.argmax(axis=1)
+            shares *= self.counts[tile, None]
             counts[at] = shares.sum(axis=0)
             np.matmul(shares.T, averages, out=sums[at])
 
-        run_tiles(work, len(self), tile)
+        run_tiles(work, len(self), tile_items)
         return Expectation(float(likelihoods.sum()), counts.sum(axis=0), sums.sum(axis=0), labels)
 
     def entropy_between(self, components: Components, pairs: np.ndarray) -> np.ndarray:
-        """For pairs of components: the entropy of how items are shared between the two, which a merge would cost."""
+        """For pairs of components: the entropy of assignments of items between the two, which a merge would lose."""
         total = np.zeros(len(pairs))
-        for start in range(0, len(self), 8 * TILE):
-            part = slice(start, min(start + 8 * TILE, len(self)))
-            _, shares = _shares(self.averages(part), components)
+        for first in range(0, len(self), 8 * MIN_TILE_ITEMS):
+            block = slice(first, min(first + 8 * MIN_TILE_ITEMS, len(self)))
+            _, shares = _shares(self.averages(block), components)
             one, two = shares[:, pairs[:, 0]], shares[:, pairs[:, 1]]
-            total += self.counts[part] @ (entr(one) + entr(two) - entr(one + two))
+            total += self.counts[block] @ (entr(one) + entr(two) - entr(one + two))
         return total
 
 
 def _shares(averages: np.ndarray, components: Components) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihoods of items, and the shares of the components in them."""
+    """Log-likelihoods of items, and the posterior probabilities of components."""
     slopes, offsets = components.scores
     shares = averages @ slopes.T
     shares += offsets

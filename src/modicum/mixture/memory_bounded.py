@@ -1,6 +1,5 @@
 """Dirichlet-process mixture of a stream in bounded memory: MB-VDP (gomes2008)."""
 
-import copy
 import time
 from typing import Any, Self
 
@@ -10,26 +9,25 @@ from scipy.special import logsumexp
 from modicum.contract.history import History
 from modicum.contract.learner import Learner, Traits
 from modicum.families import FAMILY, Family, as_family
+from modicum.mixture.allocation import Allocation, allocate
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import Compression
 from modicum.mixture.memory import Memory
-from modicum.mixture.room import Room, divide
 from modicum.mixture.search import Search
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Is, Real
 from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int
 
-ROUND = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")
-ROUNDS = 128  # that the history tells of
-AHEAD = 2.0  # times the rows seen: the horizon if none is given
-OTHER_BYTES = 512  # numbers beside arrays
-MODEL = ("_memory", "_components", "_free_energy", "_is_current", "_rounds")
+COLUMNS = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")  # of the history
+MAX_ROUNDS = 128  # in the history
+DEFAULT_HORIZON = 2.0  # times the rows seen
+OTHER_BYTES = 512  # of numbers beside arrays
 
 
 class Rounds(History):
-    """What the rounds were like. How long they took is no part of the state: it is gone once that has been saved."""
+    """History of rounds. Their times are not saved: a saved state does not depend on the machine."""
 
     def _fields(self) -> dict[str, Any]:
         table = self.table.copy()
@@ -38,52 +36,52 @@ class Rounds(History):
 
 
 class MemoryBoundedMixture(MixtureAnswers, Learner):
-    """Mixture whose number of components is found, and grows, while a stream passes through a fixed amount of memory.
+    """Mixture whose number of components is learned and may grow, from a stream in bounded memory.
 
-    Rows are collected until an epoch is full. Then the mixture is built anew from them and from what is kept of earlier
-    rows, beginning with the last one: components are split and merged as long as the free energy gains. Before the next
-    epoch everything is compressed into clumps, rows that belong together however the stream goes on, of which only
-    count, mean and covariance are kept. Between rounds, answers come from the last components, updated by the rows
-    since.
+    Rows are buffered until an epoch is full. Then the mixture is learned from them and from the memory of earlier rows,
+    initialized with the last mixture: components are split and merged as long as the free energy rises. Before the next
+    epoch everything is compressed into clumps: groups of rows that would belong together however the stream continues,
+    of which only count, mean and covariance are kept. Between rounds, answers come from the last components, updated
+    with the buffered rows.
 
     A clump of full Gaussians takes d (d + 3) / 2 + 1 numbers, as many as about d / 2 rows; of diagonal ones 2 d + 1.
-    There are at most as many components as clumps, so the budget bounds what can be told apart.
+    There are at most as many components as clumps, so the budget limits the number of components.
 
-    Cost: a round takes some ten steps of O(m K p), for m items kept, K components and p numbers that tell one;
-    statistics of the rows of a round, m p numbers, are held while it lasts.
+    Cost: a round takes about ten steps of O(m K p), for m items, K components and p parameters of a component. During
+    a round, m p numbers are held for the statistics of its items.
 
     Parameters
     ----------
     family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
-        What components are: Gaussians with full or with diagonal covariances, or frequencies of counts. A
-        `modicum.families` object has a prior of your own.
+        Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts. A
+        `modicum.families` object sets the prior.
     budget : int or str, default=4000
-        What clumps and the rows of an epoch may take: as much as this many rows, or a size such as "64 MiB", which
-        covers components, too.
+        Rows that may be held, `n_retained_ <= budget`, where a clump counts as the rows that take as many numbers; or a
+        size such as "64 MiB", which includes components.
     concentration : float, default=1.0
         Of the Dirichlet process: the larger, the more small components are expected.
     horizon : int or None, default=None
-        How many rows the stream will have. Rows stay apart if a difference between them would matter by then. By
-        default twice the rows seen.
+        Expected number of rows of the stream. Rows are kept apart if their difference would matter by then. By default
+        twice the rows seen.
     epoch : int or None, default=None
-        Rows to collect before the mixture is built anew; by default half of the budget.
+        Rows to buffer between rounds of learning; by default half of the budget.
     tol : float, default=3e-3
-        Gain of free energy per row below which nothing is worth a step.
+        Iterations stop, and splits and merges are rejected, when the free energy per row improves by less than this.
 
     Attributes
     ----------
     n_components_ : int
     weights_ : ndarray of shape (k,)
-        Components are in the order in which they were found.
+        Shares of the components, in the order in which they were found.
     means_ : ndarray of shape (k, d)
     covariances_ : ndarray of shape (k, d, d) or (k, d)
     component_names_ : list of str
     free_energy_ : float
-        Of all rows, under the constraint that clumps stay together: a lower bound of their log-evidence.
+        Lower bound of the log-evidence of all rows, under the constraint that clumps are not divided.
     clumps_ : dict of arrays
-        What is kept, clumps first: `counts`, mean rows (`means`), components (`labels`), `is_clump`.
+        Clumps, then single and buffered rows: `counts`, mean rows (`means`), components (`labels`), `is_clump`.
     history_ : dict of arrays
-        Of the rounds: `n_seen`, `components`, `free_energy`, `clumps`, `singlets` and `seconds`.
+        For each round: `n_seen`, `components`, `free_energy`, `clumps`, `singlets` and `seconds`.
 
     Examples
     --------
@@ -116,7 +114,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         "_components": [NULL, Is(Components)],
         "_free_energy": Real(),
         "_is_current": TRUTH,
-        "_rounds": Is(Rounds, width=len(ROUND), limit=ROUNDS),
+        "_rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
     }
 
     def __init__(
@@ -143,27 +141,27 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     def _learn(self, X: np.ndarray, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_memory"):
-            as_family(self.family).bound(X, np.ones(len(X)))  # a prior that does not fit is best refused at once
-            most_rows = self._room(X.shape[1], X.dtype).most_rows
-            self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), most_rows)
+            as_family(self.family).bind(X, np.ones(len(X)))  # refuses an invalid prior before anything is learned
+            max_rows = self._allocation(X.shape[1], X.dtype).max_rows
+            self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), max_rows)
             self._components: Components | None = None
             self._free_energy = 0.0
-            self._is_current = False  # whether the components know all rows
-            self._rounds = Rounds(*ROUND, limit=ROUNDS)
-        self._take(X, np.ones(len(X)) if weight is None else weight)
+            self._is_current = False  # whether the components were learned from all rows
+            self._rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
+        self._add_rows(X, np.ones(len(X)) if weight is None else weight)
 
-    def _take(self, X: np.ndarray, weight: np.ndarray) -> None:
-        """Rows fill one epoch after the other. What is kept is compressed only when the next one begins."""
-        epoch = self._own_room().epoch
-        start = 0
-        while start < len(X):
-            if self._memory.n_waiting >= epoch:
+    def _add_rows(self, X: np.ndarray, weight: np.ndarray) -> None:
+        """Fill one epoch after another. The memory is compressed only when the next epoch begins."""
+        epoch = self._own_allocation().epoch
+        done = 0
+        while done < len(X):
+            if self._memory.n_buffered >= epoch:
                 self._compress()
-            stop = min(start + epoch - self._memory.n_waiting, len(X))
-            self._memory.take(X[start:stop], weight[start:stop])
+            stop = min(done + epoch - self._memory.n_buffered, len(X))
+            self._memory.add(X[done:stop], weight[done:stop])
             self._is_current = False
-            start = stop
-            if self._memory.n_waiting == epoch:
+            done = stop
+            if self._memory.n_buffered == epoch:
                 self._build()
 
     def _end_of_stream(self) -> None:
@@ -171,32 +169,32 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
             self._build()
 
     def _build(self) -> None:
-        """A round: the best mixture that is found for all that is kept, beginning with the last one."""
+        """A round: learn the mixture of everything in memory, initialized with the last one."""
         started = time.perf_counter()
         search = self._search()
-        fit = search.first(self.concentration) if self._components is None else search.run(self._components)
+        fit = search.from_scratch(self.concentration) if self._components is None else search.run(self._components)
         self._components, self._free_energy, self._is_current = fit.components, fit.free_energy, True
-        kept, seconds = self._memory, time.perf_counter() - started
-        sizes = len(kept.clump_counts), kept.n_singlets
-        self._rounds.record(kept.n_taken, len(fit.components), fit.free_energy, *sizes, seconds)
+        memory, seconds = self._memory, time.perf_counter() - started
+        sizes = len(memory.clump_counts), memory.n_singlets
+        self._rounds.record(memory.n_seen, len(fit.components), fit.free_energy, *sizes, seconds)
 
     def _search(self) -> Search:
-        """A search for components of all that is kept."""
+        """A search for components of everything in memory."""
         if self._components is None:
-            family = as_family(self.family).bound(self._memory.rows.values, self._memory.weights)
+            family = as_family(self.family).bind(self._memory.rows.values, self._memory.weights)
         else:
             family = self._components.family
-        return Search(self._memory.items(family), self.tol, self._own_room().max_components)
+        return Search(self._memory.items(family), self.tol, self._own_allocation().max_components)
 
     def _compress(self) -> None:
-        """Make room for the next epoch."""
+        """Compress the memory, to make room for the next epoch."""
         assert self._components is not None
         items = self._memory.items(self._components.family)
         total = items.counts.sum()
-        horizon = AHEAD * total if self.horizon is None else self.horizon
-        room = self._own_room()
-        compression = Compression(items, max(1.0, horizon / total), self.concentration, room.cost)
-        groups = compression.run(self._components, self.tol, room.beside(len(self._components)))
+        horizon = DEFAULT_HORIZON * total if self.horizon is None else self.horizon
+        allocation = self._own_allocation()
+        compression = Compression(items, max(1.0, horizon / total), self.concentration, allocation.cost)
+        groups = compression.run(self._components, self.tol, allocation.beside(len(self._components)))
         self._memory.keep(items, groups, compression.is_loose)
         self._is_current = False
 
@@ -204,20 +202,20 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         if self._components is None or other._components is None:
             self._merge_rows(other)
             return
-        self._memory.join(other._memory, self._components.family, other._components.family)
+        self._memory.merge(other._memory, self._components.family, other._components.family)
         self._components = self._components.joined(other._components)
         self._build()
         self._compress()
 
     def _merge_rows(self, other: "MemoryBoundedMixture") -> None:
-        """One side has nothing but the rows of its first epoch: the other one learns them."""
-        rows = other._memory
+        """One side has only the rows of its first epoch: the other one learns them."""
+        first_epoch = other._memory
         if self._components is None:
-            rows = self._memory
-            self.__dict__.update({name: copy.deepcopy(getattr(other, name)) for name in MODEL})
-        self._take(rows.rows.values.astype(self._dtype, copy=False), rows.weights)
+            first_epoch = self._memory
+            self._adopt(other)
+        self._add_rows(first_epoch.rows.values.astype(self._dtype, copy=False), first_epoch.weights)
 
-    # ---- asking ----------------------------------------------------------------------------------
+    # ---- answers ---------------------------------------------------------------------------------
 
     def _mixture(self) -> Components:
         return self._present_fit()[0]
@@ -227,7 +225,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return self._present_fit()[1]
 
     def _present_fit(self) -> tuple[Components, float]:
-        """Components and free energy. Between rounds, the last components are updated by the rows since, for now."""
+        """Components and free energy. Between rounds, these are the last components updated with the buffered rows."""
         self._check_fitted()
         if self._components is not None and self._is_current:
             return self._components, self._free_energy
@@ -236,12 +234,13 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def _fit_between_rounds(self) -> tuple[Components, float]:
         search = self._search()
         with single_threaded_blas():
-            fit = search.first(self.concentration) if self._components is None else search.climb(self._components)
+            known = self._components
+            fit = search.from_scratch(self.concentration) if known is None else search.update(known)
         return fit.components, fit.free_energy
 
     @property
     def clumps_(self) -> dict[str, np.ndarray]:
-        """What is kept: `counts`, mean rows (`means`), components (`labels`), and which are more than a row."""
+        """The memory: `counts`, mean rows (`means`), components (`labels`), and whether it is a clump (`is_clump`)."""
         known = self._mixture()
         items = self._memory.items(known.family)
         return {
@@ -253,22 +252,22 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        """Of the rounds of model building."""
+        """History of the rounds of learning."""
         self._check_fitted()
         return self._rounds.columns_as_arrays()
 
     @property
     def component_names_(self) -> list[str]:
-        """Names given by `name_component`; "c7" for the eighth component ever found, if it has none."""
+        """Names given by `name_component`; by default "c7" for the eighth component ever found."""
         return list(self._mixture().names)
 
     def name_component(self, k: int, name: str) -> Self:
-        """Give component k a name. It keeps it for good: if the component is split, the larger part does."""
+        """Give component k a name. If the component is split, the larger half keeps it."""
         names = self._mixture().names
         if not (isinstance(k, int | np.integer) and 0 <= k < len(names)):
-            raise ValueError(f"there are components 0 to {len(names) - 1}; {k!r} is none of them.")
+            raise ValueError(f"k must be the index of a component, 0 to {len(names) - 1}; got {k!r}.")
         if not isinstance(name, str) or not name or is_number(name):
-            raise ValueError(f'a name is a word of your own, not one such as "c7"; got {name!r}.')
+            raise ValueError(f'name must be a non-empty string, and not a number such as "c7"; got {name!r}.')
         if name in names[:k] + names[k + 1 :]:
             raise ValueError(f"another component is named {name!r} already.")
         if self._components is None:
@@ -290,34 +289,34 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
             "novelty": np.exp(joint[:, -1] - density),
         }
 
-    # ---- what is held ----------------------------------------------------------------------------
+    # ---- memory ----------------------------------------------------------------------------------
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
-        """What will be held at most for rows of `n_features` columns, with all the components there may be."""
+        """What is held at most for rows of `n_features` columns, with as many components as possible."""
         dtype = np.dtype(dtype)
-        room = self._room(n_features, dtype)
-        most = room.max_components
-        numbers = as_family(self.family).n_statistics_of(n_features)
-        unit = 1 if room.per_component else 8  # bytes
+        allocation = self._allocation(n_features, dtype)
+        n_components = allocation.max_components
+        n_statistics = as_family(self.family).n_statistics_of(n_features)
+        unit = 1 if allocation.per_component else 8  # bytes
         return Plan.of(
-            room.most_rows,
-            epoch=room.epoch * (n_features * dtype.itemsize + 8),
-            clumps_and_single_rows=int(unit * room.beside(most)),
-            components=most * 8 * (numbers + 2),
+            allocation.max_rows,
+            epoch=allocation.epoch * (n_features * dtype.itemsize + 8),
+            clumps_and_single_rows=int(unit * allocation.beside(n_components)),
+            components=n_components * 8 * (n_statistics + 2),
             other=self._fixed_bytes(n_features),
         )
 
-    def _own_room(self) -> Room:
-        return self._room(self.n_features_in_, np.dtype(self._dtype))
+    def _own_allocation(self) -> Allocation:
+        return self._allocation(self.n_features_in_, np.dtype(self._dtype))
 
-    def _room(self, n_features: int, dtype: np.dtype) -> Room:
+    def _allocation(self, n_features: int, dtype: np.dtype) -> Allocation:
         sizes = n_features, as_family(self.family).n_statistics_of(n_features), dtype.itemsize
         budget, fixed = as_budget(self.budget), self._fixed_bytes(n_features)
-        return divide(budget, self.epoch, *sizes, fixed, type(self).__name__)
+        return allocate(budget, self.epoch, *sizes, fixed, type(self).__name__)
 
     def _fixed_bytes(self, n_features: int) -> int:
-        """Of the prior, the history and what else there is."""
-        return 8 * as_family(self.family).n_prior_of(n_features) + 8 * len(ROUND) * ROUNDS + OTHER_BYTES
+        """Bytes of the prior, the history and single numbers."""
+        return 8 * as_family(self.family).n_prior_of(n_features) + 8 * len(COLUMNS) * MAX_ROUNDS + OTHER_BYTES
 
     def _n_retained(self) -> int:
         return len(self._memory)

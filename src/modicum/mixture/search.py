@@ -1,7 +1,7 @@
 """Search for the components of a mixture: updates, splits and merges (kurihara2007; gomes2008, section 2.5.1).
 
-The free energy, a lower bound of the log-evidence, rises at every update. A split or a merge is kept only if it has
-risen by that as well.
+The free energy, a lower bound of the log-evidence, rises with every update. A split or a merge is kept only if it
+raises the free energy, too.
 """
 
 import math
@@ -18,20 +18,20 @@ from modicum.mixture.sticks import Sticks
 from modicum.numeric.nearest import by_label
 from modicum.numeric.parallel import run_tiles
 
-ONE_GROUP = np.zeros(1, np.intp)  # where the only group of items starts
-FIRST_GROUPS = 1, 4  # to begin with: two parts may lose where four gain, and four may be too many to merge again
-LOCAL_STEPS = 10  # updates of two halves alone, before they are judged
-MOST_ITEMS = 4096  # that are looked at for one split
-BATCH_ITEMS = 1024  # of components that are split at once: enough for all threads
-UNCHANGED = 0.05  # a component whose count has changed by less is not tried again after a split in vain
+ONE_GROUP = np.zeros(1, np.intp)  # the first item of the only group
+FIRST_GROUPS = 1, 4  # both are tried: two may lose where four gain, and four may be too many to merge again
+LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
+MAX_ITEMS = 4096  # in the sample that one split is computed from
+BATCH_ITEMS = 1024  # in all components that are split together: enough for all threads
+UNCHANGED = 0.05  # after a failed split, a component is tried again once its count has changed by more than this
 NEAREST = 5  # other components that a component may be merged with
-COARSE = 10  # times the tolerance: for updates between splits
-EMPTY = 1e-3  # of the lightest item: components with less have nothing
+COARSE = 10  # times the tolerance, for updates between splits
+EMPTY = 1e-3  # of the lightest item: components with a smaller count are removed
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Components, and the assignments of all items to them."""
+    """Components, and statistics of the assignments of all items to them."""
 
     components: Components
     expectation: Expectation
@@ -43,7 +43,7 @@ class Fit:
 
 
 def first_components(items: Items, concentration: float, n_groups: int) -> Components:
-    """Groups of items, cut along principal directions: where a search may begin."""
+    """Initial components: groups of items, split along principal directions."""
     groups = [_sample(np.arange(len(items)))]
     while len(groups) < n_groups and len(groups[-1]) > 1:
         group = groups.pop()
@@ -58,43 +58,44 @@ def first_components(items: Items, concentration: float, n_groups: int) -> Compo
 
 
 class Search:
-    """Climbs to a maximum of the free energy on given items.
+    """Search for a maximum of the free energy of given items.
 
-    `tol` is the gain per row, in nats, below which nothing is worth a step.
+    `tol` is the least improvement of the free energy per row, in nats, that is worth another step.
     """
 
     def __init__(self, items: Items, tol: float, max_components: int):
         self._items = items
         self._least_gain = tol * float(items.counts.sum())
         self._max_components = max_components
-        self._in_vain: dict[str, float] = {}  # counts, by name, of components that were not worth a split
+        self._failed_splits: dict[str, float] = {}  # counts, by name, of components without a split that gains
 
-    def first(self, concentration: float) -> Fit:
-        """The best that is found from the beginning."""
-        starts = [first_components(self._items, concentration, count) for count in FIRST_GROUPS]
-        return max(map(self.run, starts), key=lambda fit: fit.free_energy)
+    def from_scratch(self, concentration: float) -> Fit:
+        """The best fit found without earlier components."""
+        initial = [first_components(self._items, concentration, count) for count in FIRST_GROUPS]
+        return max(map(self.run, initial), key=lambda fit: fit.free_energy)
 
-    def run(self, start: Components) -> Fit:
-        """The best that is found from `start` on by updates, splits and merges."""
-        self._in_vain.clear()
-        start = start.merged(self._best_pairs(start, 0.0))
-        while len(start) > self._max_components:
-            start = start.merged(self._best_pairs(start, -np.inf)[: len(start) - self._max_components])
-        fit, gain = self.climb(start, COARSE), np.inf
-        while gain > COARSE * self._least_gain:  # what has moved so far may look different now
+    def run(self, components: Components) -> Fit:
+        """The best fit found from `components` by updates, splits and merges."""
+        self._failed_splits.clear()
+        components = components.merged(self._best_pairs(components, 0.0))
+        while len(components) > self._max_components:
+            excess = len(components) - self._max_components
+            components = components.merged(self._best_pairs(components, -np.inf)[:excess])
+        fit, gain = self.update(components, COARSE), np.inf
+        while gain > COARSE * self._least_gain:  # after larger changes, other splits and merges may gain
             while better := self._split(fit) or self._merge(fit):
                 fit = better
-            last, fit = fit, self.climb(fit.components)
+            last, fit = fit, self.update(fit.components)
             gain = fit.free_energy - last.free_energy
         return fit
 
-    def climb(self, start: Components, ease: float = 1.0) -> Fit:
-        """Updates (eq. 2.8) until they gain too little, `ease` times as much if need be."""
-        fit = self._assign(start)
+    def update(self, components: Components, ease: float = 1.0) -> Fit:
+        """Updates (eq. 2.8) until they gain less than `ease` times the least gain."""
+        fit = self._assign(components)
         while True:
             last, found = fit, fit.expectation
             fit = self._assign(last.components.updated(found.counts, found.sums))
-            if not fit.free_energy - last.free_energy >= ease * self._least_gain:  # nor if it is no number
+            if not fit.free_energy - last.free_energy >= ease * self._least_gain:  # also true for NaN
                 empty = fit.components.counts < EMPTY * self._items.counts.min()
                 return self._assign(fit.components.without(empty)) if empty.any() else fit
 
@@ -104,17 +105,17 @@ class Search:
     # ---- splits ----------------------------------------------------------------------------------
 
     def _split(self, fit: Fit) -> Fit | None:
-        """All splits that promise a gain, at once, as they hardly touch each other; else the best alone."""
+        """The fit after all promising splits, which hardly interact, or after the best; None if it does not gain."""
         splits = self._promising_splits(fit)
         for few in (splits, dict(list(splits.items())[:1])):
             if few:
-                better = self.climb(fit.components.split(few), COARSE)
+                better = self.update(fit.components.split(few), COARSE)
                 if better.free_energy - fit.free_energy > self._least_gain:
                     return better
         return None
 
     def _promising_splits(self, fit: Fit) -> dict[int, Split]:
-        """By component, those of the largest gain first."""
+        """Splits by component, sorted by decreasing gain."""
         components, labels = fit.components, fit.expectation.labels
         borders = np.cumsum(np.bincount(labels, minlength=len(components)))[:-1]
         members = dict(enumerate(np.split(by_label(labels, len(components)), borders)))
@@ -122,20 +123,20 @@ class Search:
         batches = list(_batches({k: members[k] for k in tried}))
         found: dict[int, tuple[float, Split]] = {}
 
-        def work(part: slice) -> None:
-            found.update(self._splits(components, batches[part.start]))
+        def work(tile: slice) -> None:
+            found.update(self._splits(components, batches[tile.start]))
 
         run_tiles(work, len(batches), 1)
-        self._in_vain |= {components.names[k]: components.counts[k] for k in tried if k not in found}
+        self._failed_splits |= {components.names[k]: components.counts[k] for k in tried if k not in found}
         best = sorted(found, key=lambda k: (-found[k][0], k))[: max(0, self._max_components - len(components))]
         return {k: found[k][1] for k in best}
 
     def _is_worth_a_try(self, components: Components, k: int) -> bool:
         count = components.counts[k]
-        return abs(self._in_vain.get(components.names[k], 0.0) - count) >= UNCHANGED * count
+        return abs(self._failed_splits.get(components.names[k], 0.0) - count) >= UNCHANGED * count
 
     def _splits(self, components: Components, members: dict[int, np.ndarray]) -> dict[int, tuple[float, Split]]:
-        """Splits that gain, with their gains; a second direction is tried where the first one is in vain."""
+        """Splits that gain, with their gains; a second direction is tried where the first one does not gain."""
         family = components.family
         found: dict[int, tuple[float, Split]] = {}
         for direction in range(2):
@@ -150,7 +151,7 @@ class Search:
         return found
 
     def _gathered(self, groups: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Counts and mean statistics of the items of groups, or of a sample of many, and where each group starts."""
+        """Counts and mean statistics of the items of groups, or a sample of them, and the first item of each group."""
         samples = [_sample(group) for group in groups]
         sizes = np.array([len(sample) for sample in samples])
         shares = np.repeat(sizes / [len(group) for group in groups], sizes)
@@ -160,15 +161,15 @@ class Search:
     # ---- merges ----------------------------------------------------------------------------------
 
     def _merge(self, fit: Fit) -> Fit | None:
-        """All merges that promise a gain, best first and each component once."""
+        """The fit after all promising merges, the best first and each component once; None if they do not gain."""
         pairs = self._best_pairs(fit.components, 0.0)
         if not pairs:
             return None
-        better = self.climb(fit.components.merged(pairs), COARSE)
+        better = self.update(fit.components.merged(pairs), COARSE)
         return better if better.free_energy - fit.free_energy > self._least_gain else None
 
     def _best_pairs(self, components: Components, least_gain: float) -> list[tuple[int, int]]:
-        """Pairs that gain more than that by a merge, the best first: the larger component, the smaller one."""
+        """Pairs whose merge gains more than `least_gain`, the best first: (larger component, smaller component)."""
         if len(components) < 2:
             return []
         pairs = _near_pairs(components)
@@ -183,7 +184,7 @@ class Search:
         return found
 
     def _gains(self, components: Components, pairs: np.ndarray, least_gain: float) -> np.ndarray:
-        """What merges gain; where it must be less than the least gain, an upper bound of that."""
+        """Gains of merges; an upper bound where that is already below the least gain."""
         counts = components.counts[pairs].sum(axis=1)
         gains = components.family.log_evidence(counts, components.sums[pairs].sum(axis=1))
         gains -= components.evidence[pairs].sum(axis=1)
@@ -195,7 +196,7 @@ class Search:
 
 
 def _near_pairs(components: Components) -> np.ndarray:
-    """Each component with those that expect most of its rows."""
+    """Pairs of each component with those under which its rows are most likely."""
     slopes, offsets = components.scores
     scores = components.sums / components.counts[:, None] @ slopes.T + offsets
     np.fill_diagonal(scores, -np.inf)
@@ -204,19 +205,19 @@ def _near_pairs(components: Components) -> np.ndarray:
     return np.unique(np.sort(pairs, axis=1), axis=0)
 
 
-def _gain_of_sticks(components: Components, gone: Any, come: Any) -> float:
-    """Of weights, when components with counts `come` take the place of others."""
-    counts = np.append(np.delete(components.counts, gone), come)
+def _gain_of_sticks(components: Components, gone: Any, new_counts: Any) -> float:
+    """Change in the evidence of the weights when components with `new_counts` replace those in `gone`."""
+    counts = np.append(np.delete(components.counts, gone), new_counts)
     return Sticks(counts, components.concentration).log_evidence - components.sticks.log_evidence
 
 
 def _sample(which: np.ndarray) -> np.ndarray:
-    """Every so many-th item of many."""
-    return which[:: math.ceil(len(which) / MOST_ITEMS)]
+    """All items, or a regular sample of many."""
+    return which[:: math.ceil(len(which) / MAX_ITEMS)]
 
 
 def _batches(members: dict[int, np.ndarray]) -> Iterator[dict[int, np.ndarray]]:
-    """Components and their items, so many at a time that not too much is gathered."""
+    """Components and their items in batches, which bounds the memory for gathered items."""
     batch: dict[int, np.ndarray] = {}
     for k, which in members.items():
         if batch and sum(len(_sample(group)) for group in batch.values()) + len(_sample(which)) > BATCH_ITEMS:

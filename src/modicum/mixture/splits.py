@@ -1,6 +1,6 @@
-"""Two parts of each of many groups of items, moved by likelihood from a first cut (kurihara2007; gomes2008).
+"""Splits of groups of items into halves, refined by likelihood from an initial cut (kurihara2007; gomes2008).
 
-Items of a group follow each other, and `starts` tells where each group begins: all groups are split at once.
+Items are sorted by group; `starts` is the index of the first item of each group. All groups are split at once.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ Statistics = tuple[np.ndarray, np.ndarray]  # counts, sums
 
 @dataclass(frozen=True)
 class Split:
-    """Two parts of a group, the larger first: counts, sums of statistics, and the gain.
+    """Two halves of a group, the larger first: counts, sums of statistics, and the gain.
 
-    The gain is that of the evidence of rows, and of the entropy of shares. Weights of components are another matter.
+    The gain is in the evidence of rows and the entropy of shares; it does not include the weights of components.
     """
 
     counts: np.ndarray
@@ -28,21 +28,21 @@ class Split:
 
 @dataclass(frozen=True)
 class FirmSplits:
-    """Parts that have each item whole.
+    """Halves to which each item belongs entirely or not at all.
 
-    `first` tells the items of first parts, `counts` the counts of first and second ones, in two rows. A group that
-    can't be split has all its items in one part.
+    `first` is True for items of first halves. `counts` has two rows: those of first and of second halves. A group that
+    can't be split has all its items in one half.
     """
 
     first: np.ndarray
     counts: np.ndarray
-    gains: np.ndarray  # of the evidence of rows
+    gains: np.ndarray  # in the evidence of rows
 
 
 def split_softly(
     family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray, along: np.ndarray, steps: int
 ) -> list[Split]:
-    """Parts that share items as components of a mixture do, first cut where `along` changes its sign."""
+    """Halves that share items as components of a mixture do, first cut where `along` changes sign."""
     groups = _Groups(family, counts, averages, starts)
     shares = (along > 0).astype(np.float64)
     for _ in range(steps):
@@ -59,13 +59,13 @@ def split_softly(
 def split_firmly(
     family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray, steps: int
 ) -> FirmSplits:
-    """Parts that have each item whole, first cut at the mean of each group along its principal direction."""
+    """Halves that do not share items, first cut at the mean of each group along its principal direction."""
     groups = _Groups(family, counts, averages, starts)
     first = family.projections(counts, averages, starts)[:, 0] > 0
     for _ in range(steps):
         moved = groups.differences(groups.halves(first)) > 0
         size = np.add.reduceat(moved.astype(np.intp), starts)
-        empty = (size == 0) | (size == groups.sizes)  # these stay as they are
+        empty = (size == 0) | (size == groups.sizes)  # these groups are left unchanged
         moved = np.where(empty[groups.of_items], first, moved)
         if (moved == first).all():
             break
@@ -75,7 +75,7 @@ def split_firmly(
 
 
 class _Groups:
-    """Statistics of groups of items and of their parts; those of first parts come before those of second ones."""
+    """Statistics of groups of items and of their halves; all first halves come before all second halves."""
 
     def __init__(self, family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray):
         self._family = family
@@ -87,23 +87,26 @@ class _Groups:
         self.of_items = np.repeat(np.arange(len(starts)), self.sizes)
 
     def halves(self, shares: np.ndarray) -> Statistics:
-        """Of parts, if first ones have these shares of items. A difference from the whole might have no digits left."""
+        """Statistics of halves, where first halves have these shares of items.
+
+        Both are summed: the difference of the whole and one half might have no digits left.
+        """
         shares = shares.astype(np.float64, copy=False)
-        counts = [np.add.reduceat(self._counts * part, self._starts) for part in (shares, 1 - shares)]
+        counts = [np.add.reduceat(self._counts * share, self._starts) for share in (shares, 1 - shares)]
         sums = np.zeros((2, len(self._starts), self._averages.shape[1]))
         add_halves(self._counts, self._averages, shares, self._borders, *sums)
         return np.concatenate(counts), np.concatenate(sums)
 
     def differences(self, halves: Statistics, logs: float | np.ndarray = 0.0) -> np.ndarray:
-        """What first parts expect of each item beyond second ones; `logs` are differences of groups to add."""
-        slopes, offsets = self._family.expected(*halves)
+        """Expected log-likelihood of each item under first minus second halves; `logs` is added for each group."""
+        slopes, offsets = self._family.expected_log_likelihood(*halves)
         pulls, leans = np.subtract(*np.split(slopes, 2)), np.subtract(*np.split(offsets, 2)) + logs
         out = np.empty(len(self._counts))
         dot_with_groups(self._averages, pulls, self._borders, out)
         return out + leans[self.of_items]
 
     def gains(self, halves: Statistics) -> np.ndarray:
-        """Of the evidence of rows, by being split."""
-        parts = np.add(*np.split(self._family.log_evidence(*halves), 2))
+        """Gains in the evidence of rows by splitting."""
+        split = np.add(*np.split(self._family.log_evidence(*halves), 2))
         whole = [np.add(*np.split(values, 2)) for values in halves]
-        return parts - self._family.log_evidence(*whole)
+        return split - self._family.log_evidence(*whole)

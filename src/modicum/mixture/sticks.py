@@ -1,4 +1,4 @@
-"""Weights of a Dirichlet process, broken off a stick one after the other (blei2006; kurihara2007, section 3).
+"""Stick-breaking weights of a Dirichlet process (blei2006; kurihara2007, section 3).
 
 The posterior of the k-th fraction is Beta(1 + N_k, alpha + N_{k+1} + N_{k+2} + ...). Larger components come first: of
 all orders this one has the largest evidence.
@@ -31,7 +31,7 @@ class Sticks:
 
     @property
     def log_evidence(self) -> float:
-        """log p(assignments with these counts), weights integrated out."""
+        """log p(assignments with these counts), with the weights integrated out."""
         return float((betaln(*self._posterior) - betaln(1.0, self.concentration)).sum())
 
     @property
@@ -41,22 +41,22 @@ class Sticks:
 
     @cached_property
     def expected_logs(self) -> np.ndarray:
-        """What the posterior expects of the logarithm of each weight."""
+        """Expected log of each weight under the posterior."""
         a, b = self._posterior
         both = digamma(a + b)
-        left = np.cumsum(digamma(b) - both)  # of the stick after each break
+        left = np.cumsum(digamma(b) - both)  # of the remaining stick after each break
         return self._in_order_of_counts(digamma(a) - both + np.append(0.0, left[:-1]))
 
     @cached_property
     def means(self) -> np.ndarray:
-        """Mean of each weight; what they lack to 1 is that of components not seen yet."""
+        """Mean of each weight; the rest up to 1 belongs to components not seen yet."""
         a, b = self._posterior
         left = np.cumprod(b / (a + b))
         return self._in_order_of_counts(a / (a + b) * np.append(1.0, left[:-1]))
 
     @property
     def mean_rest(self) -> float:
-        """Mean of the weight of all components that have not been seen."""
+        """Mean of the total weight of all components that have not been seen."""
         a, b = self._posterior
         return float(np.prod(b / (a + b)))
 

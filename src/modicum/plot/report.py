@@ -15,7 +15,7 @@ from modicum.plot.pages import content_of
 from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
 from modicum.state.files import write_atomically
-from modicum.tradeoff.tradeoffs import Tradeoff
+from modicum.tradeoff.table import Tradeoff
 from modicum.tradeoff.tram import Tram
 
 

@@ -1,5 +1,6 @@
-"""The active rows of a Gaussian process, and the sample of the stream that judges candidates for them (gomes2010)."""
+"""The active rows of a Gaussian process, and the validation rows that candidates for them are judged by (gomes2010)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,33 @@ from modicum.select.objectives.validated import Validated
 from modicum.select.swaps import grow, improve
 from modicum.state.part import Part
 
-BLOCK = 512  # candidates looked at together
-MOST_ROUNDS = 4  # times that a block is gone through while it brings swaps
+CANDIDATES_PER_BLOCK = 512  # scored together: enough for fast matrix products, few enough to bound their memory
+MOST_ROUNDS = 4  # times that a block is offered while it brings swaps
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A kernel and active rows: what features are made of."""
+
+    kernel: Kernel
+    rows: Any
+
+    def features(self, X: Any) -> np.ndarray:
+        """Kernel values of rows against the active ones."""
+        return self.kernel(X, self.rows)
 
 
 class ActiveSet(Part):
-    """Active rows with their targets and ids, chosen to raise an objective on a sample of the stream.
+    """Active rows with their targets and ids, chosen to raise an objective on validation rows.
 
-    `objective` is one without a set, made by `type(objective)(kernel, noise)`. Targets are held as they came; to the
-    objective they are given around `center`.
+    `objective` is one without a set, made by `type(objective)(kernel, noise)`. Targets are held as given; the
+    objective receives them minus `center`.
     """
 
     _invariants = {
         "noise": Real(above=0.0),
         "n_active": Whole(1),
-        "n_sample": Whole(1),
+        "validation_limit": Whole(1),
         "objective": [
             Is(LogDet, n="n", limit="n_active"),
             Is(Validated, n="n", n_validation="n_validation", limit="n_active"),
@@ -36,64 +49,68 @@ class ActiveSet(Part):
         "ids": Array("int64", "n"),
         "center": Real(),
         "n_swaps": Whole(),
-        "sample_targets": Array("float64", "n_validation"),
-        "_rows": [NULL, RowsOf("n_validation")],
+        "validation_targets": Array("float64", "n_validation"),
+        "_validation": [NULL, RowsOf("n_validation")],
     }
 
-    def __init__(self, objective: Any, noise: float, like: Any, n_active: int, n_sample: int):
+    def __init__(self, objective: Any, noise: float, like: Any, n_active: int, validation_limit: int):
         self.noise = noise
         self.n_active = n_active
-        self.n_sample = n_sample
-        self.objective = objective.empty_set(like, n_active, n_sample)
+        self.validation_limit = validation_limit
+        self.objective = objective.empty_set(like, n_active, validation_limit)
         self.targets = np.empty(0)
         self.ids = np.empty(0, np.int64)
         self.center = 0.0
         self.n_swaps = 0
-        self.sample_targets = np.empty(0)
-        self._rows = None if objective.needs_validation else Rows.like(like, n_sample)
+        self.validation_targets = np.empty(0)
+        self._validation = None if objective.needs_validation else Rows.like(like, validation_limit)
 
     @property
     def kernel(self) -> Kernel:
         return self.objective.kernel
 
     @property
-    def active(self) -> Any:
+    def rows(self) -> Any:
         """The active rows."""
         return self.objective.chosen.values
 
     @property
-    def sample(self) -> Any:
-        """The sample's rows."""
-        return (self.objective.rows if self._rows is None else self._rows).values
+    def validation_rows(self) -> Any:
+        return (self.objective.rows if self._validation is None else self._validation).values
+
+    @property
+    def centered_validation_targets(self) -> np.ndarray:
+        return self.validation_targets - self.center
+
+    @property
+    def basis(self) -> Basis:
+        """The present kernel and active rows; a copy, as rows are replaced in place."""
+        return Basis(self.kernel, take(self.rows, np.arange(len(self.ids))))
 
     def features(self, X: Any) -> np.ndarray:
         """Kernel values of rows against the active ones."""
-        return self.kernel(X, self.active)
+        return self.kernel(X, self.rows)
 
-    @property
-    def centered_sample_targets(self) -> np.ndarray:
-        return self.sample_targets - self.center
+    # ---- the validation rows ---------------------------------------------------------------------
 
-    # ---- the sample ------------------------------------------------------------------------------
-
-    def put_rows(self, slots: np.ndarray, X: Any, y: np.ndarray, shares: np.ndarray) -> None:
-        """Rows take places in the sample, whose weights are now `shares`."""
-        self.sample_targets = put_values(self.sample_targets, slots, y)
-        if self._rows is None:
+    def put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray, shares: np.ndarray) -> None:
+        """Put rows into slots of the validation sample, whose weights are now `shares`."""
+        self.validation_targets = put_values(self.validation_targets, slots, y)
+        if self._validation is None:
             self.objective.put_rows(slots, X, shares, y - self.center)
         elif n_rows(X):
-            self._rows.put(slots, X)
+            self._validation.put(slots, X)
 
-    def keep_rows(self, slots: np.ndarray, shares: np.ndarray) -> None:
-        """Drop all other rows from the sample."""
-        self.sample_targets = self.sample_targets[slots]
-        if self._rows is None:
+    def keep_validation(self, slots: np.ndarray, shares: np.ndarray) -> None:
+        """Drop all other validation rows."""
+        self.validation_targets = self.validation_targets[slots]
+        if self._validation is None:
             self.objective.keep_rows(slots, shares)
         else:
-            self._rows.keep(slots)
+            self._validation.keep(slots)
 
     def move_center(self, center: float) -> None:
-        """Take targets around another number."""
+        """Subtract another number from targets."""
         if self.objective.needs_targets:
             self.objective.shift_targets(self.center - center)
         self.center = center
@@ -101,54 +118,54 @@ class ActiveSet(Part):
     # ---- the active rows -------------------------------------------------------------------------
 
     def offer(self, X: Any, y: np.ndarray, row_ids: np.ndarray, min_gain: float, *, again: bool = False) -> set[int]:
-        """Candidates join or swap, block by block; returns the slots that have changed.
+        """Let candidates join or swap, block by block; returns the slots that have changed.
 
-        A swap must gain `min_gain` of the present value. `again`: among the rows there may be active ones, which are
-        not offered; a copy of one would count as another observation.
+        A swap must gain `min_gain` of the present value. With `again` some rows may be active already. They are not
+        offered: a copy would count as another observation.
         """
         changed: set[int] = set()
         others = np.flatnonzero(~np.isin(row_ids, self.ids)) if again else np.arange(n_rows(X))
-        for start in range(0, len(others), BLOCK):
-            part = others[start : start + BLOCK]
+        for first in range(0, len(others), CANDIDATES_PER_BLOCK):
+            block = others[first : first + CANDIDATES_PER_BLOCK]
             missing = self.n_active - self.objective.n_chosen
             if missing:
-                joined = grow(self._look(X, y, part), missing, -np.inf)
-                changed |= self._note(joined, y[part], row_ids[part])
-                part = np.delete(part, [i for i, _ in joined])
-            if len(part):
-                swapped = self._improve(self._look(X, y, part), min_gain)
-                changed |= self._note(swapped, y[part], row_ids[part])
+                joined = grow(self._look(X, y, block), missing, -np.inf)
+                changed |= self._note(joined, y[block], row_ids[block])
+                block = np.delete(block, [i for i, _ in joined])
+            if len(block):
+                swapped = self._improve(self._look(X, y, block), min_gain)
+                changed |= self._note(swapped, y[block], row_ids[block])
                 self.n_swaps += len(swapped)
         return changed
 
-    def _look(self, X: Any, y: np.ndarray, part: np.ndarray) -> Any:
-        return self.objective.look(take(X, part), y[part] - self.center)
+    def _look(self, X: Any, y: np.ndarray, block: np.ndarray) -> Any:
+        return self.objective.look(take(X, block), y[block] - self.center)
 
-    def _improve(self, block: Any, min_gain: float) -> list[tuple[int, int]]:
-        """Take every swap that pays; returns (candidate, slot) pairs."""
+    def _improve(self, candidates: Any, min_gain: float) -> list[tuple[int, int]]:
+        """Make every swap that gains enough; returns (candidate, slot) pairs."""
         swapped: list[tuple[int, int]] = []
         for _ in range(MOST_ROUNDS):
-            more = improve(block, None, min_gain * abs(self.objective.value))
+            more = improve(candidates, None, min_gain * abs(self.objective.value))
             swapped += more
             if not more:
                 break
         return swapped
 
     def _note(self, changes: list[tuple[int, int]], y: np.ndarray, row_ids: np.ndarray) -> set[int]:
-        """Write down who has taken which slots; returns the slots."""
+        """Record targets and ids of (candidate, slot) pairs; returns the slots."""
         for i, slot in changes:
             self.targets = put_values(self.targets, np.array([slot]), y[i : i + 1])
             self.ids = put_values(self.ids, np.array([slot]), row_ids[i : i + 1])
         return {slot for _, slot in changes}
 
     def retune(self, kernel: Kernel, noise: float) -> None:
-        """Go on with other hyper-parameters: the same active rows and sample, everything else anew."""
+        """Change hyper-parameters: the rows stay, everything else is computed again."""
         old, self.noise = self.objective, noise
-        self.objective = type(old)(kernel, noise).empty_set(self.active, self.n_active, self.n_sample)
+        self.objective = type(old)(kernel, noise).empty_set(self.rows, self.n_active, self.validation_limit)
         if old.n_chosen:
             block = self.objective.look(old.chosen.values, self.targets - self.center)
             for i in range(old.n_chosen):
                 block.add(i)
-        if self._rows is None:
+        if self._validation is None:
             rows = old.rows.values
-            self.objective.put_rows(np.arange(n_rows(rows)), rows, old.shares, self.centered_sample_targets)
+            self.objective.put_rows(np.arange(n_rows(rows)), rows, old.shares, self.centered_validation_targets)

@@ -1,4 +1,4 @@
-"""What all regressors share: a target for every row, one finite number each."""
+"""What all regressors share: targets, one finite number per row, and the size of a kernel."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from sklearn.utils.validation import column_or_1d
 from modicum.contract.learner import Learner
 from modicum.contract.validation import LARGEST_VALUE, refuse_disguised
 from modicum.exceptions import DataError
+from modicum.kernels import Kernel
+from modicum.state.packing import held_bytes
 
 
 class Regressor(RegressorMixin, Learner):
@@ -30,3 +32,8 @@ class Regressor(RegressorMixin, Learner):
                 "rows first."
             )
         return y
+
+
+def kernel_bytes(kernel: Kernel, example: Any) -> int:
+    """Bytes held by a kernel once it is fitted: it may get a width for each column of rows such as `example`."""
+    return held_bytes(kernel.fitted(example))

@@ -1,4 +1,4 @@
-"""Predicted variances that fit the errors seen: rows are predicted before they are learned (dawid1984)."""
+"""Calibration of predicted variances on rows that are predicted before they are learned (dawid1984)."""
 
 import numpy as np
 from scipy.optimize import minimize
@@ -6,17 +6,17 @@ from scipy.optimize import minimize
 from modicum.rules.invariants import Array
 from modicum.state.part import Part
 
-WINDOW = 1024  # rows whose errors are remembered: their mean square is known to within a few percent
-ENOUGH = 64  # rows from which factors say more than the model does
-WIDEST = 10.0  # factors stay within exp(-10) .. exp(10)
+WINDOW = 1024  # latest rows whose errors are kept: enough to know their mean square to within a few percent
+ROWS_TO_CALIBRATE = 64  # with fewer errors the factors are less reliable than the model's own variances
+MAX_LOG_FACTOR = 10.0  # factors stay within exp(-10) .. exp(10)
 
 
 class Calibration(Part):
-    """Factors for the two parts of a predicted variance: of the function that is not known, and of the noise.
+    """Factors for the two terms of a predicted variance: that of the function and that of the noise.
 
-    A model of few active rows has its noise too low, as they were chosen for the rows it was fitted to, and its doubt
-    about the function too high, as what the active rows can't express is in the noise already. Both are scaled to be
-    most likely, given the errors of the latest rows that were predicted before they were learned.
+    A model of few active rows underestimates the noise, as they were chosen for the rows it was fitted to, and
+    overestimates the variance of the function, as the noise already covers what the active rows can't express. The
+    factors maximize the likelihood of the errors of the latest rows, each predicted before it was learned.
     """
 
     _invariants = {
@@ -27,11 +27,11 @@ class Calibration(Part):
         self.errors = np.empty((0, 3))
 
     def judge(self, squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> None:
-        """Errors of rows that have not been learned yet."""
+        """Add errors of rows that have not been learned yet."""
         self.errors = np.concatenate([self.errors, error_table(squared_errors, variances, noise)])[-WINDOW:]
 
     def merge(self, other: "Calibration") -> None:
-        """The latest of both sides, half of them from each."""
+        """Keep the latest errors of both sides, half of them from each."""
         half = WINDOW // 2
         self.errors = np.concatenate([other.errors[-half:], self.errors[-half:]])
 
@@ -40,25 +40,25 @@ class Calibration(Part):
         return float(self.errors[:, 0].mean()) if len(self.errors) else None
 
     def factors(self) -> tuple[float, float] | None:
-        """What to multiply variances of the function and of the noise with; None as long as there are few errors."""
-        return None if len(self.errors) < ENOUGH else likeliest_factors(self.errors)
+        """Factors of the variances of the function and of the noise; None while there are few errors."""
+        return None if len(self.errors) < ROWS_TO_CALIBRATE else likeliest_factors(self.errors)
 
 
 def likeliest_factors(errors: np.ndarray) -> tuple[float, float]:
-    """Factors a, b that make squared errors e most likely, given their variances a v + b w; the columns are e, v, w."""
-    squared, parts = errors[:, 0], errors[:, 1:]
+    """Factors a, b that maximize the likelihood of squared errors e of variance a v + b w; columns are e, v, w."""
+    squared, variances = errors[:, 0], errors[:, 1:]
 
     def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
-        scaled = parts * np.exp(logs)
+        scaled = variances * np.exp(logs)
         total = scaled.sum(axis=1)
         gradient = ((total - squared) / total**2) @ scaled
         return float(np.mean(np.log(total) + squared / total)), gradient / len(total)
 
-    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-WIDEST, WIDEST)] * 2)
+    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-MAX_LOG_FACTOR, MAX_LOG_FACTOR)] * 2)
     of_function, of_noise = np.exp(found.x)
     return float(of_function), float(of_noise)
 
 
 def error_table(squared_errors: np.ndarray, variances: np.ndarray, noise: float) -> np.ndarray:
-    """Squared errors beside the variances of the function and of the noise there."""
+    """Squared errors, variances of the function and variances of the noise, as columns."""
     return np.column_stack([squared_errors, variances, np.full(len(variances), noise)])

@@ -7,6 +7,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import clone
 
 from modicum.contract.learner import Traits
+from modicum.contract.picks import Picks
 from modicum.numeric.parallel import run_tiles
 from modicum.regress.base import Regressor
 from modicum.rows import n_rows, take
@@ -16,7 +17,7 @@ from modicum.select.block_greedy import BlockGreedy
 from modicum.select.reservoir import Reservoir
 from modicum.select.selector import TRANSFORM_TILE, Selector
 
-JITTER = 1e-10  # of the mean of the diagonal: similar prototypes make the equations nearly singular
+JITTER = 1e-10  # relative to the mean diagonal: similar prototypes make the equations nearly singular
 
 SELECTOR = Where(
     lambda value: value is None or isinstance(value, Selector), "None or a selector such as OnlineGreedy(200)"
@@ -26,27 +27,27 @@ SELECTOR = Where(
 class PrototypeRegressor(Regressor):
     """Linear regression on a row's similarities to prototypes, usable at any moment of a stream.
 
-    A selector keeps b prototypes S of the rows. Weights w of their similarities are solved for when a prediction is
-    asked for, either from the prototypes' own targets, as in the paper, or from those of a uniform sample R of the
-    stream, which says more about the target for the same prototypes:
+    A selector keeps b prototypes S of the rows. The weights w of their similarities are solved for when a prediction
+    is asked for. They are fitted on the prototypes alone, as in the paper, or on a uniform sample R of the stream,
+    which has more targets for the same prototypes:
 
         prototypes   (K_SS + eta I) w = y_S
         sample       (K_SR K_RS + eta K_SS) w = K_SR y_R
 
     Guarantee: that of the selector, on the prototypes; none on the error.
-    Cost: that of the selector per row; O(b^3 + b^2 |R|) when a prediction is asked for after more rows were learned.
+    Cost: that of the selector per row; O(b^3 + b^2 |R|) for the first prediction after rows were learned.
     Memory: that of the selector and O(|R| d).
 
     Parameters
     ----------
     selector : selector or None, default=None
         Any of the selectors, such as `OnlineGreedy(200)`. None: `BlockGreedy(200)`.
-    ridge : float, default=1e-3
+    regularization : float, default=1e-3
         The paper's eta.
-    targets : {"sample", "prototypes"}, default="sample"
-        Whose targets the weights are solved from. Only "sample" looks at `sample_weight`.
-    sample : int, default=2000
-        Rows of the sample, for `targets="sample"`.
+    fit_on : {"sample", "prototypes"}, default="sample"
+        Rows that the weights are fitted on. Only "sample" uses `sample_weight`.
+    n_points : int, default=2000
+        Rows of the sample, for `fit_on="sample"`. They are kept beside the prototypes and only serve to fit weights.
     fit_intercept : bool, default=True
         Whether targets are centered first, so that far from all prototypes the prediction is their mean and not zero.
     random_state : int, Generator or None, default=None
@@ -54,11 +55,11 @@ class PrototypeRegressor(Regressor):
     Attributes
     ----------
     selector_ : selector
-        The fitted selector: `selector_.prototypes_`, `selector_.value_`, ...
+        The fitted selector with `prototypes_`, `value_` and so on.
     coef_ : ndarray of shape (b,)
         The weights w.
     intercept_ : float
-        Mean of the targets that were used, or 0.
+        Mean of the targets fitted on, or 0 without an intercept.
     history_ : dict of arrays
         That of the selector.
 
@@ -67,22 +68,22 @@ class PrototypeRegressor(Regressor):
     >>> import numpy as np
     >>> from modicum import OnlineGreedy, PrototypeRegressor
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(2000, 1))
-    >>> model = PrototypeRegressor(OnlineGreedy(20, threshold=1e-4), random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model = PrototypeRegressor(OnlineGreedy(20), random_state=0).fit(X, np.sin(X[:, 0]))
     >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.05)
     True
 
     References
     ----------
-    schlegel2017, sections 2 and 6. smola2000 (weights from more rows than the prototypes). Departure: targets are
+    schlegel2017, sections 2 and 6. smola2000 (weights fitted on more rows than the prototypes). Departure: targets are
     centered unless `fit_intercept` is False.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
         "selector": [SELECTOR],
-        "ridge": [Number(0.0)],
-        "targets": [OneOf("sample", "prototypes")],
-        "sample": [Int(1)],
+        "regularization": [Number(0.0)],
+        "fit_on": [OneOf("sample", "prototypes")],
+        "n_points": [Int(1)],
         "fit_intercept": [TRUTH],
         "random_state": [RANDOM_STATE],
     }
@@ -93,16 +94,16 @@ class PrototypeRegressor(Regressor):
         self,
         selector: Any = None,
         *,
-        ridge: float = 1e-3,
-        targets: str = "sample",
-        sample: int = 2000,
+        regularization: float = 1e-3,
+        fit_on: str = "sample",
+        n_points: int = 2000,
         fit_intercept: bool = True,
         random_state: Any = None,
     ):
         self.selector = selector
-        self.ridge = ridge
-        self.targets = targets
-        self.sample = sample
+        self.regularization = regularization
+        self.fit_on = fit_on
+        self.n_points = n_points
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
@@ -110,9 +111,9 @@ class PrototypeRegressor(Regressor):
         if not hasattr(self, "_selector"):
             seed, other_seed = (int(number) for number in self._rng.integers(2**31, size=2))
             self._selector = clone(self._given_selector())
-            if self._selector.random_state is None:
+            if self._selector.get_params(deep=False).get("random_state", seed) is None:
                 self._selector.set_params(random_state=seed)
-            self._sample = Reservoir(self.sample, random_state=other_seed) if self.targets == "sample" else None
+            self._sample = Reservoir(self.n_points, random_state=other_seed) if self.fit_on == "sample" else None
         self._selector.partial_fit(X, y, row_ids=row_ids)
         if self._sample is not None:
             self._sample.partial_fit(X, y, weight, row_ids)
@@ -139,31 +140,35 @@ class PrototypeRegressor(Regressor):
     def history_(self) -> dict[str, np.ndarray]:
         return self.selector_.history_
 
+    def picks(self) -> Picks | None:
+        """The prototypes, as the selector gives them."""
+        return self.selector_.picks()
+
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets."""
         X = self._check_input(X)
         kernel, S, coef = self._selector.kernel_, self._selector.prototypes_, self.coef_
         out = np.full(n_rows(X), self.intercept_)
 
-        def add(part: slice) -> None:
-            out[part] += kernel(take(X, part), S) @ coef
+        def add(tile: slice) -> None:
+            out[tile] += kernel(take(X, tile), S) @ coef
 
         run_tiles(add, len(out) if len(coef) else 0, TRANSFORM_TILE)
         return out
 
     def _solve(self) -> tuple[np.ndarray, float]:
-        """The weights, and the mean of the targets."""
+        """The weights and the intercept."""
         kernel, S = self._selector.kernel_, self._selector.prototypes_
         K = kernel(S, S)
         if self._sample is None:
             y = np.asarray(self._selector.targets_)
             mean = float(y.mean()) if self.fit_intercept else 0.0
-            left, right = K + self.ridge * np.eye(len(K)), y - mean
+            left, right = K + self.regularization * np.eye(len(K)), y - mean
         else:
             y, weight = np.asarray(self._sample.targets_), self._sample.weights_ * self._sample.n_retained_
             mean = float(np.average(y, weights=weight)) if self.fit_intercept else 0.0
             features = kernel(S, self._sample.rows_)  # (b, |R|)
-            left, right = features * weight @ features.T + self.ridge * K, features @ (weight * (y - mean))
+            left, right = features * weight @ features.T + self.regularization * K, features @ (weight * (y - mean))
         left[np.diag_indices_from(left)] += JITTER * (np.trace(left) / max(1, len(left)) or 1.0)
         return cho_solve(cho_factor(left), right), mean
 
@@ -181,9 +186,10 @@ class PrototypeRegressor(Regressor):
         return self._selector._may_fail_midway()
 
     def _restored(self) -> None:
-        if self._is_fitted():  # functions that a file can't hold are among the parameters
-            seed = self._selector.random_state
-            self._selector.set_params(**self._given_selector().get_params(deep=False)).set_params(random_state=seed)
+        if self._is_fitted():  # a file can't hold functions: take them from the given selector
+            params = self._given_selector().get_params(deep=False)
+            params.pop("random_state", None)  # the fitted one has its own
+            self._selector.set_params(**params)
             self._selector._restored()
 
     def _n_retained(self) -> int:

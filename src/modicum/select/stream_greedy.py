@@ -14,9 +14,9 @@ from modicum.rules.params import BUDGET, RANDOM_STATE, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.objectives.named import OBJECTIVE
-from modicum.select.swaps import grow, improve
+from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
 
-BLOCK, ONE_SWAP_BLOCK = 256, 64  # candidates per block; fewer if one swap is taken per block: it has to give enough
+BLOCK = 256  # candidates per block
 ALIKE = 1e-9  # the part by which the kernel value of equal rows may be below their own, by rounding
 FIRST_BLOCK = 4  # the first one has so many times the rows to be chosen: the better of them make the first set
 
@@ -112,7 +112,7 @@ class StreamGreedy(JudgedSelector):
         self.random_state = random_state
 
     def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        usual = BLOCK if self.swaps == "eager" else ONE_SWAP_BLOCK
+        usual = BLOCK if self.swaps == "eager" else CANDIDATES_PER_SWAP
         start = 0
         while start < n_rows(X):
             missing = self._limit - self._F.n_chosen

@@ -1,19 +1,21 @@
 """Swaps: how a block of candidates changes a chosen set (gomes2010, Algorithm 1).
 
-While fewer rows are chosen than asked for, a block's best candidates join (`grow`); after that they take the places of
-chosen rows where that pays (`improve`).
+While fewer rows are chosen than asked for, the best candidates of a block are added (`grow`); after that they replace
+chosen rows if that gains enough (`improve`).
 """
 
 import numpy as np
 
 from modicum.select.objectives.objective import Block
 
+CANDIDATES_PER_SWAP = 64  # candidates per block with one swap per block: small, so that a pass has enough swaps
+
 
 def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
-    """Let up to `most` candidates join, each the best at its turn, as long as one gains more than `min_gain`.
+    """Add up to `most` candidates, the best one each time, as long as it gains more than `min_gain`.
 
     Returns (candidate, slot) pairs. Lazy: for a submodular objective an old gain bounds the present one, so only
-    candidates whose bound is the largest are scored again.
+    the candidate with the largest bound is scored again.
     """
     bounds = block.gains()
     joined: list[tuple[int, int]] = []
@@ -31,10 +33,9 @@ def grow(block: Block, most: int, min_gain: float) -> list[tuple[int, int]]:
 
 
 def improve(block: Block, most: int | None, min_gain: float) -> list[tuple[int, int]]:
-    """Let up to `most` candidates (None: all that pay) take the place of a chosen row, best first.
+    """Swap up to `most` candidates (None: all that gain more than `min_gain`) for chosen rows, best first.
 
-    Returns (candidate, slot) pairs. Gains are those at the time of each swap: after the first one they are scored
-    again before they count.
+    Returns (candidate, slot) pairs. After the first swap, each candidate is scored again before it is swapped in.
     """
     gains, slots = block.swap_gains()
     swapped: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Rounds of a search (lucic2015, section 6): learn some rows, summarize, solve, judge by rows held out."""
+"""Rounds of a search (lucic2015, section 6): learn some rows, summarize, fit, evaluate on held-out rows."""
 
 import time
 from typing import Any, NamedTuple
@@ -14,88 +14,92 @@ from modicum.rules.budget import as_budget
 from modicum.tradeoff.truncation import Truncated
 
 REFERENCE_ROWS = 100_000
+SUMMARY_PARAMETERS = ("n_points", "n_validation", "n_prototypes", "budget")  # the first that a learner has
+CLUSTER_PARAMETERS = ("n_clusters", "n_components", "n_exemplars")
 
 
 class Round(NamedTuple):
-    """What a round took, and the risk of its solution on rows held out."""
+    """Rows learned, points of the summary, time, held-out rows evaluated, their risk, and bytes held."""
 
-    rows: int
-    size: int
+    n_rows: int
+    n_points: int
     seconds: float
-    validation_rows: int
+    n_validation: int
     risk: float
     nbytes: int
 
 
 class Rounds:
-    """Fits an estimator to any number of rows, with a summary of any size that the budget allows.
+    """Fits an estimator to any number of rows, with a summary of any number of points that the budget allows.
 
     Attributes
     ----------
-    n_parts : int
-        Clusters or components of the model.
+    n_clusters : int
+        Clusters, components or exemplars of the model; 1 for other models.
     square_radius : float or None
-        The largest squared distance of the first rows from their mean, if squared distances are the risk.
+        The largest squared distance of the first rows from their mean, if the risk is a mean of squared distances.
     """
 
     def __init__(self, estimator: Learner, rows: Truncated, budget: int | str | None, rng: np.random.Generator):
         if budget is not None and not hasattr(estimator, "plan"):
-            raise ValueError(f"Tram: {type(estimator).__name__} can't tell what it will hold. Leave out budget.")
+            raise ValueError(f"Tram: {type(estimator).__name__} has no `plan` of what it holds. Leave out budget.")
         self._estimator, self._rows, self._rng = estimator, rows, rng
-        self._budget = None if budget is None else as_budget(budget)
+        self._budget = as_budget(budget)
         head = rows.head()
         self._width = head.shape[1] if hasattr(head, "shape") else 1
         self._dtype = np.float32 if getattr(head, "dtype", None) == np.float32 else np.float64
         params = estimator.get_params(deep=False)
-        self.n_parts = next((params[name] for name in ("n_clusters", "n_components") if name in params), 1)
+        self.n_clusters = next((params[name] for name in CLUSTER_PARAMETERS if name in params), 1)
         self.square_radius = _square_radius(head) if isinstance(estimator, CentersMixin) else None
 
-    def run(self, rows: int, size: int, held_out: int) -> tuple[Learner, Round, bool]:
-        """The fitted learner, what it took, and whether it learned all rows there are."""
-        learner = self._learner(size)
+    def run(self, count: int, n_points: int, n_validation: int) -> tuple[Learner, Round, bool]:
+        """The learner fitted to `count` rows, what the round took, and whether it learned all rows."""
+        learner = self._learner(n_points)
         if "random_state" in learner.get_params(deep=False):
             learner.set_params(random_state=int(self._rng.integers(2**31)))
-        start = time.perf_counter()
-        learned, is_everything, judges = self._rows.learn(learner, rows, held_out)
-        risk = -judges.score(learner)
-        seconds = time.perf_counter() - start
-        return learner, Round(learned, size, seconds, n_rows(judges.X), risk, learner.nbytes_), is_everything
+        started = time.perf_counter()
+        learned, is_everything, held_out = self._rows.learn(learner, count, n_validation)
+        risk = -held_out.score(learner)
+        seconds = time.perf_counter() - started
+        return learner, Round(learned, n_points, seconds, n_rows(held_out.X), risk, learner.nbytes_), is_everything
 
     def reference(self) -> Round:
-        """A round whose summary is so large that its risk is nearly the best there is."""
-        size = max(REFERENCE_ROWS // 5, 100 * self.n_parts)
-        return self.run(REFERENCE_ROWS, self.within_budget(size), REFERENCE_ROWS // 4)[1]
+        """A round with so large a summary that its risk is nearly the best possible."""
+        n_points = max(REFERENCE_ROWS // 5, 100 * self.n_clusters)
+        return self.run(REFERENCE_ROWS, self.within_budget(n_points), REFERENCE_ROWS // 4)[1]
 
-    def within_budget(self, size: int) -> int:
-        """The size, halved until it fits."""
-        while not self.fits(size):
-            if size == 1:
-                raise BudgetError(f"Tram: a budget of {self._budget} is too small for any summary.")
-            size //= 2
-        return size
+    def within_budget(self, n_points: int) -> int:
+        """The number of points, halved until it fits."""
+        while not self.fits(n_points):
+            if n_points == 1:
+                which = "that of the estimator" if self._budget == as_budget(None) else str(self._budget)
+                raise BudgetError(f"Tram: the budget, {which}, is too small for any summary.")
+            n_points //= 2
+        return n_points
 
-    def fits(self, size: int) -> bool:
-        """Whether the budget, and the estimator's own, allow a summary of so many points."""
-        learner = self._learner(size)
+    def fits(self, n_points: int) -> bool:
+        """Whether the budget, and that of the estimator, allow a summary of so many points."""
+        learner = self._learner(n_points)
         if not hasattr(learner, "plan"):
             return True
         try:
             plan = learner.plan(self._width, self._dtype)
         except BudgetError:
             return False
-        if self._budget is None:
-            return True
-        rows, nbytes = self._budget.rows, self._budget.nbytes
-        return plan.rows <= rows if nbytes is None else plan.nbytes <= nbytes
+        if self._budget.nbytes is not None:
+            return plan.nbytes <= self._budget.nbytes
+        return self._budget.rows is None or plan.rows <= self._budget.rows
 
-    def _learner(self, size: int) -> Learner:
-        return clone(self._estimator).set_params(**{size_name(self._estimator): size})
+    def _learner(self, n_points: int) -> Learner:
+        name = summary_parameter(self._estimator)
+        assert name is not None
+        return clone(self._estimator).set_params(**{name: n_points})
 
 
-def size_name(estimator: Learner) -> str:
-    """The parameter that says how large the summary is; empty if there is none."""
+def summary_parameter(estimator: Learner) -> str | None:
+    """The parameter that sets the size of the estimator's summary; None if it has no such parameter."""
     params = estimator.get_params(deep=False)
-    return next((name for name in ("size", "budget") if name in params), "")
+    return next((name for name in SUMMARY_PARAMETERS if name in params), None)
 
 
 def _square_radius(X: Any) -> float:

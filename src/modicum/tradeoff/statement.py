@@ -1,4 +1,4 @@
-"""What a search for a risk (lucic2015, section 6) found, in a sentence or two for those who have to decide."""
+"""The result of a search for a risk (lucic2015, section 6) in one or two sentences."""
 
 from typing import Any
 
@@ -13,28 +13,29 @@ _NEEDED = {
 
 
 def statement(tram: Any, wanted: str) -> str:
-    """About a fitted `Tram` that looked for `wanted`."""
-    best = min(tram.path_, key=lambda made: made.risk)
-    is_everything = tram.stopped_by_ in ("data", "memory") and best.rows == tram.path_[-1].rows
-    share = _share(best.rows, tram.n_rows_, is_everything)
+    """The result of a fitted `Tram` that searched for `wanted`."""
+    best = min(tram.path_, key=lambda done: done.risk)
+    is_everything = tram.stopped_by_ in ("data", "memory") and best.n_rows == tram.path_[-1].n_rows
+    share = _share(best.n_rows, tram.n_rows_, is_everything)
     if not tram.reached_:
         found = f"the best has {in_digits(best.risk)}, with {share} and {format_bytes(best.nbytes)}"
         return f"No solution with {wanted} was found in {_time(tram.seconds_)}: {found}. {_NEEDED[tram.stopped_by_]}"
     found = f"{share} and {format_bytes(best.nbytes)} reach {wanted} in {_time(tram.seconds_)}"
-    if tram.n_rows_ is None or 2 * best.rows > tram.n_rows_:
+    if tram.n_rows_ is None or 2 * best.n_rows > tram.n_rows_:
         return f"{found}."
-    return f"{found}; all data would take about {_time(best.seconds * tram.n_rows_ / best.rows)}."
+    return f"{found}; all data would take about {_time(best.seconds * tram.n_rows_ / best.n_rows)}."
 
 
-def _share(rows: int, of_all: int | None, is_everything: bool) -> str:
-    if of_all is None:
-        return f"the first {_many(rows)} rows"
-    return f"all {_many(of_all)} rows" if is_everything else f"{_many(rows)} of {_many(of_all)} rows"
+def _share(n_rows: int, total: int | None, is_everything: bool) -> str:
+    if total is None:
+        return f"the first {_rounded(n_rows)} rows"
+    return f"all {_rounded(total)} rows" if is_everything else f"{_rounded(n_rows)} of {_rounded(total)} rows"
 
 
-def _many(number: int) -> str:
-    """
-    >>> _many(99_500), _many(45_811_883)
+def _rounded(number: int) -> str:
+    """A number for people.
+
+    >>> _rounded(99_500), _rounded(45_811_883)
     ('99,500', '45.8 million')
     """
     for size, word in ((1e9, "billion"), (1e6, "million")):
@@ -44,7 +45,7 @@ def _many(number: int) -> str:
 
 
 def _time(seconds: float) -> str:
-    """A stretch of time in one unit.
+    """A duration in one unit.
 
     >>> _time(0.0123), _time(84), _time(380)
     ('0.012 s', '84 s', '6.3 min')

@@ -1,4 +1,4 @@
-"""Which risk is wanted: a number, or words such as "5% above best" (the level of risk of lucic2015, section 6)."""
+"""The target risk: a number, or text such as "5% above best" (the level of risk of lucic2015, section 6)."""
 
 import re
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ _FINITE = Number(-float("inf"))
 
 @dataclass(frozen=True)
 class RiskTarget:
-    """A risk (`above_best` is False), or how far above the best risk, as a part of it."""
+    """A risk, or with `above_best` an excess over the best risk, relative to it."""
 
     value: float
     above_best: bool = False
 
     def level(self, best: float | None) -> float:
-        """The risk that is wanted, where the best one is `best`; of a negative best, a part of its size is added."""
+        """The target risk if the best risk is `best`; the excess is relative to the absolute value of `best`."""
         if not self.above_best:
             return self.value
         assert best is not None
         return best + self.value * abs(best)
 
     def words(self, level: float) -> str:
-        """For people, once the level is known."""
+        """The target as text, once its level is known."""
         if not self.above_best:
             return f"risk {in_digits(self.value)}"
         return f"{1 + self.value:g} times the best risk" if level > 0 else f"{100 * self.value:g}% above the best risk"
@@ -43,7 +43,7 @@ def in_digits(risk: float) -> str:
 
 
 def as_target(risk: Any) -> RiskTarget:
-    """A number, a number as text, or text that tells how far above the best.
+    """The target given as a number, a number as text, or text with an excess over the best risk.
 
     >>> as_target("5% above best") == as_target("1.05x")
     True
@@ -53,13 +53,13 @@ def as_target(risk: Any) -> RiskTarget:
     found = _parsed(risk.strip().lower()) if isinstance(risk, str) else RiskTarget(risk)
     if not _FINITE.accepts(found.value) or (found.above_best and found.value <= 0):
         raise ValueError(
-            f'Tram: risk must be a number, or how far above the best one: "5% above best" or "1.05x"; got {risk!r}.'
+            f'Tram: risk must be a number, or relative to the best risk: "5% above best" or "1.05x"; got {risk!r}.'
         )
     return found
 
 
 def _parsed(text: str) -> RiskTarget:
-    """What the text says; not a number where it says nothing."""
+    """The target in the text; NaN if there is none."""
     if found := _PERCENT.fullmatch(text):
         return RiskTarget(float(found[1]) / 100, above_best=True)
     if found := _TIMES.fullmatch(text):

@@ -1,7 +1,7 @@
-"""The first rows of an array or a stream, and rows held out to judge by (lucic2015, sections 3 and 6).
+"""The first rows of an array or a stream, and held-out rows (lucic2015, sections 3 and 6).
 
-Rows of an array are put into random order. A stream is read from its beginning every time, in its own order and chunk
-by chunk, so that memory stays bounded; whether a row is held out depends on nothing but its number and a seed.
+Rows of an array are shuffled. A stream is read from its beginning every time, in its own order and chunk by chunk, so
+that memory stays bounded; whether a row is held out depends only on its id and a seed.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -15,125 +15,125 @@ from modicum.rows import n_rows
 from modicum.streams import Chunk, Stream, stream
 from modicum.streams.readers.base import join, pick
 
-HEAD = 10_000  # rows to look at before any is learned
+HEAD_ROWS = 10_000  # examined before any row is learned
 
 
 class Labeled(NamedTuple):
-    """Rows with their targets and weights, where there are some: the arguments of `fit`."""
+    """Rows with targets and weights, if there are any: the arguments of `fit`."""
 
     X: Any
     y: Any
     sample_weight: Any
 
     def score(self, learner: Any) -> float:
-        """How well `learner` does on them."""
-        given = {name: part for name, part in self._asdict().items() if part is not None}
+        """The score of `learner` on these rows."""
+        given = {name: values for name, values in self._asdict().items() if values is not None}
         return float(learner.score(**given))
 
 
 class Truncation(NamedTuple):
-    """What was learned: so many rows, all that there are or not; and the rows that were held out."""
+    """How many rows were learned, whether these are all rows to learn from, and rows that were held out."""
 
-    rows: int
+    n_rows: int
     is_everything: bool
     held_out: Labeled
 
 
 class Truncated(Protocol):
-    """Rows that can be learned up to a number."""
+    """Rows of which the first ones can be learned."""
 
-    n_rows: int | None  # all of them, those held out included, as far as it is known
+    n_rows: int | None  # all of them, including those held out, if known
 
     def head(self) -> Any:
         """The first rows to learn from."""
 
-    def learn(self, learner: Learner, rows: int, held_out: int) -> Truncation:
-        """Let `learner` learn the first `rows` rows; give `held_out` others, or as many as there are."""
+    def learn(self, learner: Learner, count: int, n_validation: int) -> Truncation:
+        """Let `learner` learn the first `count` rows; the result has at most `n_validation` held-out rows."""
 
 
-def truncated(X: Any, y: Any, sample_weight: Any, validation: float, rng: np.random.Generator) -> Truncated:
-    """Rows of X of which the part `validation` is held out; X is anything that `modicum.stream` takes."""
+def truncated(X: Any, y: Any, sample_weight: Any, validation_fraction: float, rng: np.random.Generator) -> Truncated:
+    """Rows of X of which a fraction is held out; X is anything that `modicum.stream` takes."""
     if hasattr(X, "shape") and not isinstance(X, Stream):
-        return _ArrayRows(Labeled(X, y, sample_weight), validation, rng)
-    return _StreamRows(stream(X, target=y, weight=sample_weight), validation, int(rng.integers(2**63)))
+        return _ArrayRows(Labeled(X, y, sample_weight), validation_fraction, rng)
+    return _StreamRows(stream(X, target=y, weight=sample_weight), validation_fraction, int(rng.integers(2**63)))
 
 
 class _ArrayRows:
-    def __init__(self, rows: Labeled, validation: float, rng: np.random.Generator):
+    def __init__(self, rows: Labeled, validation_fraction: float, rng: np.random.Generator):
         count = n_rows(rows.X)
         if count < 2:
-            raise DataError(f"rows to learn from and rows to judge by are required; there is {count} in all.")
+            raise DataError(f"at least 2 rows are required, one to learn from and one to hold out; got {count}.")
         self._rows = rows
         self.n_rows: int | None = count
-        self._held_out, self._rest = np.split(rng.permutation(count), [max(1, int(validation * count))])
+        self._held_out, self._rest = np.split(rng.permutation(count), [max(1, int(validation_fraction * count))])
 
     def head(self) -> Any:
-        return self._take(self._rest[:HEAD]).X
+        return self._take(self._rest[:HEAD_ROWS]).X
 
-    def learn(self, learner: Learner, rows: int, held_out: int) -> Truncation:
-        index = self._rest[:rows]
+    def learn(self, learner: Learner, count: int, n_validation: int) -> Truncation:
+        index = self._rest[:count]
         learner.fit(*self._take(index))
-        return Truncation(len(index), len(index) == len(self._rest), self._take(self._held_out[:held_out]))
+        return Truncation(len(index), len(index) == len(self._rest), self._take(self._held_out[:n_validation]))
 
     def _take(self, index: np.ndarray) -> Labeled:
-        return Labeled(*(None if part is None else _safe_indexing(part, index) for part in self._rows))
+        return Labeled(*(None if values is None else _safe_indexing(values, index) for values in self._rows))
 
 
 class _StreamRows:
-    def __init__(self, rows: Stream, validation: float, seed: int):
+    def __init__(self, rows: Stream, validation_fraction: float, seed: int):
         if not rows.rereadable:
             raise DataError(
-                f"{rows.description} can be read only once, and growing parts of them are read again and again. "
+                f"{rows.description} can be read only once, and the search reads growing numbers of rows repeatedly. "
                 "Write them to a file, or give an array."
             )
-        self._stream, self._validation, self._seed = rows, validation, seed
+        self._stream, self._validation_fraction, self._seed = rows, validation_fraction, seed
         self.n_rows = rows.total
-        self._kept: list[Labeled] = []  # rows held out: those of the first `_kept_from` rows of the stream
+        self._kept: list[Labeled] = []  # held-out rows among the first `_kept_from` rows of the stream
         self._kept_from = 0
 
     def head(self) -> Any:
         for chunk in self._stream:
-            return chunk.X[:HEAD]
+            return chunk.X[:HEAD_ROWS]
         raise DataError(f"there are no {self._stream.description}.")
 
-    def learn(self, learner: Learner, rows: int, held_out: int) -> Truncation:
-        learned = offered = read = 0
+    def learn(self, learner: Learner, count: int, n_validation: int) -> Truncation:
+        learned = available = read = 0
         for chunk in self._stream:
-            is_held_out = chosen(chunk.row_ids, self._validation, self._seed)
-            if read == self._kept_from and self._n_kept() < held_out:
+            is_held_out = chosen(chunk.row_ids, self._validation_fraction, self._seed)
+            if read == self._kept_from and self._n_kept() < n_validation:
                 self._kept.append(_pick(chunk, np.flatnonzero(is_held_out)))
                 self._kept_from += len(chunk)
             rest = np.flatnonzero(~is_held_out)
-            learner.partial_fit(*_pick(chunk, rest[: rows - learned]))
-            learned, offered, read = min(learned + len(rest), rows), offered + len(rest), read + len(chunk)
-            if learned == rows and self._n_kept() >= held_out:
+            learner.partial_fit(*_pick(chunk, rest[: count - learned]))
+            learned, available, read = min(learned + len(rest), count), available + len(rest), read + len(chunk)
+            if learned == count and self._n_kept() >= n_validation:
                 break
         else:
             self.n_rows = read
         learner._column_names = self._stream.columns
         learner._finish()
-        return Truncation(learned, read == self.n_rows and learned == offered, self._first_kept(held_out))
+        return Truncation(learned, read == self.n_rows and learned == available, self._first_kept(n_validation))
 
     def _first_kept(self, count: int) -> Labeled:
         if not self._n_kept():
-            raise DataError(f"none of {self._stream.description} was held out to judge by: there are too few.")
-        parts = (join([getattr(kept, name) for kept in self._kept]) for name in Labeled._fields)
-        return Labeled(*(pick(part, slice(count)) for part in parts))
+            raise DataError(f"none of {self._stream.description} was held out: there are too few.")
+        columns = (join([getattr(kept, name) for kept in self._kept]) for name in Labeled._fields)
+        return Labeled(*(pick(values, slice(count)) for values in columns))
 
     def _n_kept(self) -> int:
         return sum(n_rows(kept.X) for kept in self._kept)
 
 
-def chosen(row_ids: np.ndarray, part: float, seed: int) -> np.ndarray:
-    """Whether rows belong to a random `part` of all: the same answer for the same number and seed, in any chunk.
+def chosen(row_ids: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Whether rows belong to a random fraction of all: a function of the row id and the seed, in any chunk.
 
-    The finalizer of the generator splitmix64 turns numbers in a row into what looks like independent ones.
+    The finalizer of the generator splitmix64 turns consecutive numbers into seemingly independent ones.
     """
     mixed = (row_ids.astype(np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (mixed ^ (mixed >> np.uint64(31))) < part * 2.0**64
+    return (mixed ^ (mixed >> np.uint64(31))) < fraction * 2.0**64
 
 
 def _pick(chunk: Chunk, index: np.ndarray) -> Labeled:
-    return Labeled(*(pick(part, index) for part in (chunk.X, chunk.y, chunk.sample_weight)))
+    return Labeled(*(pick(values, index) for values in (chunk.X, chunk.y, chunk.sample_weight)))

@@ -22,26 +22,16 @@ it is therefore computed by way of the inverse J of the triangular factor of M, 
 half of the digits would be lost with M^-1 itself.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from modicum.kernels.projected_process import JITTER, ROUNDING, inverse_factor
+from modicum.kernels.projected_process import JITTER, ROUNDING, Solution, jittered
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import take
 from modicum.rules.invariants import Array
 from modicum.select.objectives.logdet import UNSTARTED
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The projected process of the chosen rows, in the letters of the module's text."""
-
-    J: np.ndarray  # (K, K)
-    own: np.ndarray  # the diagonal of M^-1, (K,)
-    beta: np.ndarray  # (K,)
 
 
 class ProjectedError(Validated):
@@ -93,10 +83,9 @@ class ProjectedError(Validated):
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ProjectedBlock":
         return ProjectedBlock(self, candidates, y, shared)
 
-    def fit(self) -> Fit:
-        J = inverse_factor(self.M)
-        b = self.weighted_targets @ self._F
-        return Fit(J, np.einsum("ij,ij->j", J, J), J.T @ (J @ b))
+    def fit(self) -> Solution:
+        """beta and J of the chosen rows."""
+        return Solution.of(self.M, self.weighted_targets @ self._F)
 
     def fill(self, slot: int, row: Any, m: np.ndarray, c: float, to_rows: np.ndarray, target: Any) -> None:
         """A row takes `slot`; m and c are its part of M, `to_rows` its kernel values against the validation rows."""
@@ -126,9 +115,8 @@ class ProjectedError(Validated):
 
     def _compute(self) -> None:
         """M from all rows."""
-        K = self._features(self.chosen.values)
-        K[np.diag_indices_from(K)] *= 1 + JITTER
-        self.M = _moments(self._F, self.weights) + self.noise * (K + K.T) / 2
+        K = jittered(self._features(self.chosen.values))
+        self.M = _moments(self._F, self.weights) + self.noise * K
 
     def _features(self, X: Any) -> np.ndarray:
         return self.kernel(X, self.chosen.values)
@@ -165,7 +153,7 @@ class ProjectedBlock(ValidatedBlock):
         return e**2 / pivot / max(1, len(self.objective.rows))
 
     def _swap_gains(self, part: slice) -> np.ndarray:
-        own, beta = self.fit.own, self.fit.beta
+        own, beta = self.fit.inverse_diagonal, self.fit.beta
         half, pivot, e = self._meet(part)
         u = half @ self.fit.J
         e = e[:, None] + u * (beta / own)

@@ -1,7 +1,7 @@
-"""Laws by which rows are drawn: each scores the rows of cells, and a row of weight w is drawn in proportion to w score.
+"""Scores by which rows are drawn: a row of weight w is drawn with a probability proportional to w times its score.
 
-The sensitivity of a row is the largest part of the total cost that it can have, whatever the centers are. Drawing rows
-by a bound on it, with weights that make up for it, leaves all costs nearly as they were.
+The sensitivity of a row is the largest share of the total cost that it can have for any centers. Drawing rows by an
+upper bound on it, with inverse weights, approximately preserves all costs.
 """
 
 import math
@@ -12,7 +12,7 @@ from modicum.coreset.cells import Cells
 
 
 def sensitivity(cells: Cells) -> np.ndarray:
-    """For k-means (feldman2011, as in lucic2015): far rows, rows of costly cells and rows of small cells."""
+    """For k-means (feldman2011, as in lucic2015): high for far rows, rows of costly cells and rows of small cells."""
     alpha = 16 * (math.log(len(cells.centers)) + 2)
     total, cost = cells.weights.sum(), cells.costs.sum()
     shared = 4 * total / cells.weights
@@ -37,5 +37,5 @@ def lightweight(cells: Cells) -> np.ndarray:
 
 
 def uniform(cells: Cells) -> np.ndarray:
-    """All alike: the plain sample, for comparison."""
+    """Equal for all rows: a plain sample, for comparison."""
     return np.ones(len(cells.gaps))

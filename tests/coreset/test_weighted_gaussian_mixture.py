@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from modicum._jit.gaussian_mixture import BLOCK, FAR
-from modicum.coreset import gaussian_mixture
-from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
+from modicum._jit.gaussian_mixture import BLOCK_ROWS, FAR
+from modicum.coreset import em
+from modicum.coreset.weighted_gaussian_mixture import WeightedGaussianMixture
 from modicum.exceptions import DataError
 
 TYPES = ["full", "diag", "spherical"]
@@ -30,8 +30,8 @@ def X():
     )
 
 
-def start(X, covariance_type="full", n_components=3):
-    """A rough start, the same for both sides of a comparison."""
+def initial(X, covariance_type="full", n_components=3):
+    """Rough initial values, the same for both sides of a comparison."""
     shape = {"full": (n_components, 3, 3), "diag": (n_components, 3), "spherical": (n_components,)}[covariance_type]
     precisions = np.broadcast_to(np.eye(3), shape) if covariance_type == "full" else np.ones(shape)
     weights = np.arange(1.0, n_components + 1)
@@ -54,7 +54,7 @@ def assert_same(one, other, rtol=1e-6, names=LEARNED):
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("max_iter", [1, 4, 60])
 def test_unit_weights_give_what_scikit_learn_gives(X, covariance_type, max_iter):
-    given = start(X, covariance_type)
+    given = initial(X, covariance_type)
     ours = WeightedGaussianMixture(3, max_iter=max_iter, **given).fit(X)
     theirs = GaussianMixture(3, max_iter=max_iter, **given).fit(X)
     assert_same(ours, theirs)
@@ -67,8 +67,8 @@ def test_unit_weights_give_what_scikit_learn_gives(X, covariance_type, max_iter)
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
-def test_own_start_is_that_of_scikit_learn(X, covariance_type):
-    """k-means agrees on clusters far apart; one step of EM and the order of components are all that is left."""
+def test_initialization_is_that_of_scikit_learn(X, covariance_type):
+    """k-means agrees on clusters far apart; only one iteration of EM and the order of components are left."""
     X = X + np.repeat([[0.0], [100], [200]], (90, 60, 37), axis=0)
     ours = WeightedGaussianMixture(3, covariance_type=covariance_type, max_iter=1, random_state=0).fit(X)
     theirs = GaussianMixture(3, covariance_type=covariance_type, max_iter=1, random_state=0).fit(X)
@@ -80,7 +80,7 @@ def test_own_start_is_that_of_scikit_learn(X, covariance_type):
 @pytest.mark.parametrize("covariance_type", TYPES)
 def test_whole_weights_are_repeated_rows(X, covariance_type):
     weight = np.random.default_rng(1).integers(0, 4, len(X))
-    given = start(X, covariance_type)
+    given = initial(X, covariance_type)
     weighted = WeightedGaussianMixture(3, max_iter=10, **given).fit(X, sample_weight=weight)
     repeated = WeightedGaussianMixture(3, max_iter=10, **given).fit(X.repeat(weight, axis=0))
     assert_same(weighted, repeated)
@@ -90,7 +90,7 @@ def test_whole_weights_are_repeated_rows(X, covariance_type):
 
 def test_scale_of_weights_matters_only_to_the_criteria(X):
     weight = np.random.default_rng(1).random(len(X))
-    given = start(X)
+    given = initial(X)
     one = WeightedGaussianMixture(3, max_iter=10, **given).fit(X, sample_weight=weight)
     many = WeightedGaussianMixture(3, max_iter=10, **given).fit(X, sample_weight=1e9 * weight)
     assert_same(one, many)
@@ -100,11 +100,11 @@ def test_scale_of_weights_matters_only_to_the_criteria(X):
 
 @pytest.mark.parametrize("covariance_type", TYPES)
 def test_densities_are_those_of_scipy(X, covariance_type):
-    mixture = WeightedGaussianMixture(3, max_iter=5, **start(X, covariance_type)).fit(X)
-    rows = np.concatenate([X, 30 * X])  # some are so far from all components that most are given up at once
+    mixture = WeightedGaussianMixture(3, max_iter=5, **initial(X, covariance_type)).fit(X)
+    rows = np.concatenate([X, 30 * X])  # some are so far from all components that most components are skipped at once
     matrices = [c * np.eye(3) if covariance_type != "full" else c for c in mixture.covariances_]
-    parts = zip(mixture.weights_, mixture.means_, matrices, strict=True)
-    logs = np.transpose([np.log(w) + multivariate_normal(m, c).logpdf(rows) for w, m, c in parts])
+    components = zip(mixture.weights_, mixture.means_, matrices, strict=True)
+    logs = np.transpose([np.log(w) + multivariate_normal(m, c).logpdf(rows) for w, m, c in components])
     assert_allclose(mixture.score_samples(rows), logsumexp(logs, axis=1))
     assert_allclose(mixture.predict_proba(rows), np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), atol=1e-12)
     assert_array_equal(mixture.predict(rows), logs.argmax(axis=1))
@@ -129,17 +129,18 @@ def test_one_column(X):
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)
-def test_every_step_raises_the_bound(X, covariance_type):
+def test_every_iteration_raises_the_bound(X, covariance_type):
     weight = np.random.default_rng(1).random(len(X))
     settings = {"covariance_type": covariance_type, "tol": 0, "max_iter": 40, "random_state": 0}
-    mixture = WeightedGaussianMixture(4, reg_covar=0, **settings).fit(X, sample_weight=weight)  # adding some is no rise
+    # with a positive reg_covar the bound may fall
+    mixture = WeightedGaussianMixture(4, reg_covar=0, **settings).fit(X, sample_weight=weight)
     assert len(mixture.lower_bounds_) == 40
     assert np.diff(mixture.lower_bounds_).min() > -1e-12
     assert mixture.score(X, sample_weight=weight) > mixture.lower_bound_ - 1e-12
 
 
 def test_moments_are_those_of_the_rows(X):
-    """After any step the mixture has the weighted mean and, but for `reg_covar`, the covariance of the rows."""
+    """After any iteration the mixture has the weighted mean and, but for `reg_covar`, the covariance of the rows."""
     weight = np.random.default_rng(1).random(len(X))
     found = WeightedGaussianMixture(4, reg_covar=0.5, max_iter=3, tol=0, random_state=0).fit(X, sample_weight=weight)
     mean = found.weights_ @ found.means_
@@ -150,17 +151,17 @@ def test_moments_are_those_of_the_rows(X):
 
 
 def test_blocks_and_tiles_do_not_matter(X, monkeypatch):
-    given = start(X)
+    given = initial(X)
     whole = WeightedGaussianMixture(3, max_iter=10, **given).fit(X)
-    monkeypatch.setattr(gaussian_mixture, "LEAST_TILE", 7)
+    monkeypatch.setattr(em, "MIN_TILE_ROWS", 7)
     assert_same(whole, WeightedGaussianMixture(3, max_iter=10, **given).fit(X))
     mixed = np.random.default_rng(2).permutation(len(X))
     assert_same(whole, WeightedGaussianMixture(3, max_iter=10, **given).fit(X[mixed]))
-    for count in (1, BLOCK - 1, BLOCK, BLOCK + 1):
+    for count in (1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1):
         assert_allclose(whole.score_samples(X[:count]), whole.score_samples(X)[:count])
 
 
-def test_same_seed_same_fit_and_more_starts_are_no_worse(X):
+def test_same_seed_same_fit_and_more_initializations_are_no_worse(X):
     one, same, more = (
         WeightedGaussianMixture(6, n_init=n_init, tol=1e-6, max_iter=30, random_state=3).fit(X) for n_init in (1, 1, 4)
     )
@@ -168,17 +169,17 @@ def test_same_seed_same_fit_and_more_starts_are_no_worse(X):
     assert more.lower_bound_ >= one.lower_bound_
 
 
-def test_goes_on_where_it_was(X):
-    """Given its own parameters, EM takes the next step as if it had not stopped."""
-    whole = WeightedGaussianMixture(3, max_iter=6, tol=0, **start(X)).fit(X)
-    half = WeightedGaussianMixture(3, max_iter=3, tol=0, **start(X)).fit(X)
+def test_continues_from_given_parameters(X):
+    """Given its own parameters, EM continues as if it had not stopped."""
+    whole = WeightedGaussianMixture(3, max_iter=6, tol=0, **initial(X)).fit(X)
+    half = WeightedGaussianMixture(3, max_iter=3, tol=0, **initial(X)).fit(X)
     given = {"weights_init": half.weights_, "means_init": half.means_, "precisions_init": half.precisions_}
     rest = WeightedGaussianMixture(3, max_iter=3, tol=0, **given).fit(X)
     assert_same(rest, whole, names=LEARNED[:-1])
     assert_allclose(half.lower_bounds_ + rest.lower_bounds_, whole.lower_bounds_)
 
 
-def test_means_alone_begin_with_the_rows_nearest_to_them(X):
+def test_means_alone_are_completed_from_the_rows_nearest_to_them(X):
     means = X[[0, 100, 180]]
     found = WeightedGaussianMixture(3, means_init=means, max_iter=1).fit(X)
     near = np.linalg.norm(X[:, None] - means, axis=2).argmin(axis=1)
@@ -191,9 +192,9 @@ def test_means_alone_begin_with_the_rows_nearest_to_them(X):
     assert_same(found, GaussianMixture(3, max_iter=1, **given).fit(X))
 
 
-def test_sample_follows_the_mixture(X):
+def test_sample_has_the_moments_of_the_mixture(X):
     for covariance_type in TYPES:
-        mixture = WeightedGaussianMixture(3, max_iter=5, **start(X, covariance_type), random_state=0).fit(X)
+        mixture = WeightedGaussianMixture(3, max_iter=5, **initial(X, covariance_type), random_state=0).fit(X)
         rows, labels = mixture.sample(3000)
         assert rows.shape == (3000, 3)
         for j, covariance in enumerate(mixture.covariances_):
@@ -210,7 +211,7 @@ def test_sample_follows_the_mixture(X):
 
 @pytest.mark.parametrize("covariance_type", TYPES)
 @pytest.mark.parametrize("reg_covar", [0.0, 1e-6])
-def test_fewer_different_rows_than_components(covariance_type, reg_covar):
+def test_fewer_distinct_rows_than_components(covariance_type, reg_covar):
     X = np.repeat([[0.0, 1], [5, 5]], 10, axis=0)
     found = WeightedGaussianMixture(4, covariance_type=covariance_type, reg_covar=reg_covar, random_state=0).fit(X)
     assert np.isfinite(found.score_samples(X)).all()
@@ -232,8 +233,8 @@ def test_single_row():
     assert_allclose(found.covariances_[0], 1e-6 * np.eye(2))
 
 
-def test_component_that_loses_its_rows_stays_harmlessly(X):
-    given = start(X)
+def test_a_component_without_rows_does_not_affect_the_others(X):
+    given = initial(X)
     given["means_init"] = np.concatenate([given["means_init"][:2], [[1e6, 1e6, 1e6]]])
     found = WeightedGaussianMixture(3, max_iter=20, **given).fit(X)
     assert found.weights_[2] == 0
@@ -256,14 +257,14 @@ def test_constant_and_copied_columns(X, covariance_type):
 
 
 def test_far_from_the_origin_nothing_is_lost(X):
-    near = WeightedGaussianMixture(3, max_iter=10, **start(X)).fit(X)
-    far = WeightedGaussianMixture(3, max_iter=10, **start(X + 2.0**20)).fit(X + 2.0**20)
+    near = WeightedGaussianMixture(3, max_iter=10, **initial(X)).fit(X)
+    far = WeightedGaussianMixture(3, max_iter=10, **initial(X + 2.0**20)).fit(X + 2.0**20)
     assert_allclose(far.covariances_, near.covariances_, rtol=1e-6)
     assert_allclose(far.lower_bounds_, near.lower_bounds_, rtol=1e-9)
 
 
-def test_start_far_from_the_rows(X):
-    """Differences of large moments cancel in the first step; the second is about the right means."""
+def test_initial_means_far_from_the_rows(X):
+    """Differences of large moments cancel in the first iteration; the second is about the right means."""
     found = WeightedGaussianMixture(1, max_iter=3, means_init=[[1e7, 0, 0]]).fit(X)
     assert_allclose(found.covariances_[0], np.cov(X.T, bias=True) + 1e-6 * np.eye(3))
 
@@ -271,8 +272,8 @@ def test_start_far_from_the_rows(X):
 def test_float32_rows(X):
     narrow = X.astype(np.float32)
     narrow.setflags(write=False)
-    found = WeightedGaussianMixture(3, max_iter=10, **start(X)).fit(narrow)
-    exact = WeightedGaussianMixture(3, max_iter=10, **start(X)).fit(narrow.astype(np.float64))
+    found = WeightedGaussianMixture(3, max_iter=10, **initial(X)).fit(narrow)
+    exact = WeightedGaussianMixture(3, max_iter=10, **initial(X)).fit(narrow.astype(np.float64))
     assert_same(found, exact)
     assert_allclose(found.score_samples(narrow), exact.score_samples(narrow.astype(np.float64)))
 
@@ -305,7 +306,7 @@ def test_errors_name_what_is_wrong(X):
 
 
 def test_says_when_it_did_not_converge(X):
-    with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 iterations"):
         WeightedGaussianMixture(3, max_iter=2, tol=0, random_state=0).fit(X)
 
 

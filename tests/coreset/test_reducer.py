@@ -1,12 +1,13 @@
-"""Reducing: what is drawn is unbiased, and calibrated cells are as they were."""
+"""Reduction: draws are unbiased, and calibrated cells keep their weight, mean and scatter."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from modicum.coreset.bucket import Bucket, Reducer
+from modicum.coreset.bucket import Bucket
 from modicum.coreset.cells import Cells
+from modicum.coreset.reducer import Reducer
 
 METHODS = ["sensitivity", "mixture", "lightweight", "uniform"]
 
@@ -19,8 +20,8 @@ def rows(count=400, seed=0):
     return X, rng.uniform(0.2, 3, count)
 
 
-def reduced(X, weight, size, *, method="sensitivity", n_cells=5, calibrate=True, seed=0):
-    return Reducer(method, n_cells, calibrate)([Bucket.of_rows(X, weight)], size, np.random.default_rng(seed))
+def reduced(X, weight, n_points, *, method="sensitivity", n_cells=5, calibrate=True, seed=0):
+    return Reducer(method, n_cells, calibrate)([Bucket.of_rows(X, weight)], n_points, np.random.default_rng(seed))
 
 
 def squares(X, centers):
@@ -42,7 +43,7 @@ def weight_mean_and_scatter(X, weight):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_points_as_they_are_make_unbiased_estimates(method):
+def test_estimates_are_unbiased_without_calibration(method):
     X, w = rows()
     reduce = Reducer(method, 5, calibrate=False)
     centers = [X[:1], X[100:104], X[:20]]
@@ -63,21 +64,21 @@ def test_estimates_stay_unbiased_when_buckets_are_reduced_again(method):
     found = []
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        halves = [reduce([Bucket.of_rows(X[part], w[part])], 40, rng) for part in (slice(150), slice(150, None))]
+        halves = [reduce([Bucket.of_rows(X[half], w[half])], 40, rng) for half in (slice(150), slice(150, None))]
         bucket = reduce(halves, 40, rng)
         found.append(bucket.weights @ squares(bucket.points, X[:4]).min(axis=1))
     assert abs(np.mean(found) - true) < 5 * np.std(found) / np.sqrt(300)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", [1, 7, 399, 400, 1000])
-def test_so_many_points_are_drawn_and_all_are_rows(method, size):
+@pytest.mark.parametrize("n_points", [1, 7, 399, 400, 1000])
+def test_the_given_number_of_points_is_drawn_and_all_are_rows(method, n_points):
     X, w = rows()
-    bucket = reduced(X, w, size, method=method, calibrate=False)
-    assert len(bucket) == len(bucket.weights) == min(size, 400)
+    bucket = reduced(X, w, n_points, method=method, calibrate=False)
+    assert len(bucket) == len(bucket.weights) == min(n_points, 400)
     assert_array_equal(squares(bucket.points, X).min(axis=1), 0)
     assert len(np.unique(bucket.points, axis=0)) == len(bucket)
-    if size >= 400:
+    if n_points >= 400:
         order = squares(bucket.points, X).argmin(axis=1)
         assert_allclose(bucket.weights, w[order], rtol=1e-12)
 
@@ -107,18 +108,18 @@ def len_far(bucket):
 
 
 @pytest.mark.parametrize("method", ["sensitivity", "mixture"])
-@pytest.mark.parametrize(("size", "n_cells", "offset"), [(80, 5, 0.0), (80, 5, 1e6), (40, 20, 0.0), (5, 40, 0.0)])
-def test_weight_mean_and_scatter_of_each_cell_are_exact(method, size, n_cells, offset):
-    """The same draws, left as they are, tell which cells have points: all rows are divided among those."""
+@pytest.mark.parametrize(("n_points", "n_cells", "offset"), [(80, 5, 0.0), (80, 5, 1e6), (40, 20, 0.0), (5, 40, 0.0)])
+def test_weight_mean_and_scatter_of_each_cell_are_exact(method, n_points, n_cells, offset):
+    """The same draws without calibration show which cells have points: all rows are divided among those."""
     X, w = rows()
     X = X + offset
-    plain, made = (reduced(X, w, size, method=method, n_cells=n_cells, calibrate=c, seed=3) for c in (False, True))
+    plain, made = (reduced(X, w, n_points, method=method, n_cells=n_cells, calibrate=c, seed=3) for c in (False, True))
     assert_array_equal(made.starts, plain.starts)
     centers = Cells.around_seeds(X, w, n_cells, np.random.default_rng(3)).centers
     labels = squares(plain.points, centers).argmin(axis=1)
     drawn = labels[plain.starts]
     assert (np.diff(drawn) > 0).all()
-    if size < n_cells:
+    if n_points < n_cells:
         assert len(drawn) < len(centers)
     home = squares(X, centers[drawn]).argmin(axis=1)
     several = 0
@@ -130,24 +131,24 @@ def test_weight_mean_and_scatter_of_each_cell_are_exact(method, size, n_cells, o
         if len(points) > 1:
             several += 1
             assert_allclose(got[2], scatter, rtol=1e-6)
-            turned = np.diff(points, axis=0) / np.diff(as_drawn, axis=0)  # moved and stretched as one, never bent
+            turned = np.diff(points, axis=0) / np.diff(as_drawn, axis=0)  # moved and scaled together
             assert_allclose(turned, turned[0, 0], rtol=1e-5)
         else:
             assert_allclose(got[2], 0, atol=1e-12 * (1 + offset) ** 2)
-    assert several or size < n_cells
+    assert several or n_points < n_cells
 
 
-@pytest.mark.parametrize("size", [1, 3, 30, 300])
-def test_total_weight_and_mean_are_exact(size):
+@pytest.mark.parametrize("n_points", [1, 3, 30, 300])
+def test_total_weight_and_mean_are_exact(n_points):
     X, w = rows()
     for seed in range(10):
-        bucket = reduced(X, w, size, n_cells=10, seed=seed)
+        bucket = reduced(X, w, n_points, n_cells=10, seed=seed)
         assert_allclose(bucket.weights.sum(), w.sum(), rtol=1e-12)
         assert_allclose(np.average(bucket.points, axis=0, weights=bucket.weights), np.average(X, axis=0, weights=w))
 
 
 def test_equal_points_drawn_from_a_cell_of_different_rows():
-    """There is nothing to stretch: the mean is right, the scatter is not, and no number is lost."""
+    """Equal points can't be scaled: the mean is exact, the scatter is not, and all numbers stay finite."""
     rng = np.random.default_rng(0)
     X = rng.integers(10, size=(2000, 1)) + np.where(rng.random((2000, 1)) < 0.95, 0.0, rng.normal(size=(2000, 2)))
     flat = 0
@@ -168,22 +169,22 @@ def test_only_small_cells_are_calibrated():
     assert not Bucket.of_rows(X, w).calibrated
 
 
-# ---- what a bucket says of itself ----------------------------------------------------------------
+# ---- attributes of buckets -----------------------------------------------------------------------
 
 
-def test_levels_and_spreads_add_up():
+def test_levels_and_variance_factors_add_up():
     X, w = rows()
     reduce, rng = Reducer("sensitivity", 5, True), np.random.default_rng(0)
     leaf = Bucket.of_rows(X, w)
-    assert (leaf.level, leaf.spread) == (0, 0)
+    assert (leaf.level, leaf.variance_factor) == (0, 0)
     one = reduce([leaf], 30, rng)
-    assert (one.level, one.spread) == (1, 1)
+    assert (one.level, one.variance_factor) == (1, 1)
     two = reduce([one, one], 30, rng)  # two halves, each with a variance of 1 in units of its own weight
     assert two.level == 2
-    assert_allclose(two.spread, 1 + 2 * 0.5**2)
+    assert_allclose(two.variance_factor, 1 + 2 * 0.5**2)
     three = reduce([two, leaf], 30, rng)  # two thirds of the weight, and rows without a variance
     assert three.level == 3
-    assert_allclose(three.spread, 1 + 1.5 * (2 / 3) ** 2)
+    assert_allclose(three.variance_factor, 1 + 1.5 * (2 / 3) ** 2)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,0 +1,45 @@
+"""How many validation rows exemplar clustering keeps, and the bytes it holds with them."""
+
+from dataclasses import dataclass
+
+from modicum.rules.budget import as_budget, format_bytes
+
+USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 32, 3000  # validation rows by default, the larger of both: more change little
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes in bytes of one row, one number of its dtype, and the history."""
+
+    n_exemplars: int
+    row_bytes: int
+    itemsize: int
+    history_bytes: int
+
+    def n_validation(self, budget: int | str | None, asked: int | None) -> int:
+        """Validation rows to keep: as many as asked for, or as are useful and fit the budget."""
+        k = self.n_exemplars
+        if asked is not None and asked < k:
+            raise ValueError(f"ExemplarClustering: n_validation must be at least n_exemplars, {k}; got {asked}.")
+        rows = "" if asked is None else f" and {asked:,} validation rows"
+        return as_budget(budget).rows_beside(
+            k,
+            asked,
+            useful=max(USEFUL_ROWS, USEFUL_PER_EXEMPLAR * k),
+            at_least=k,
+            bytes_of=lambda n: sum(self.held(n).values()),
+            what=f"ExemplarClustering with {k:,} exemplars{rows} of {format_bytes(self.row_bytes)} a row",
+        )
+
+    def held(self, n: int) -> dict[str, int]:
+        """Bytes held with n validation rows, by what they are for."""
+        k, row = self.n_exemplars, self.row_bytes
+        bookkeeping = 4 * 8 + 2 * self.itemsize + 2 * 4  # key, weight, id and share; the two nearest centers
+        exemplars = k * (row + 8 + 9)  # row, id, removal loss and flag
+        phantom = 5 * row  # and the mean in float64
+        return {
+            "validation_rows": n * row,
+            "their_dissimilarities_to_exemplars": n * (k + 1) * self.itemsize,
+            "their_keys_weights_and_nearest": n * bookkeeping,
+            "exemplars_phantom_and_history": exemplars + phantom + self.history_bytes + 512,  # and single numbers
+        }

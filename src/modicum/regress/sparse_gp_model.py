@@ -1,0 +1,238 @@
+"""The state of a sparse Gaussian process on a stream: active rows, validation sample, sums over all rows, calibration.
+
+gomes2010 (active rows by StreamGreedy, sections 3, 4 and 6); seeger2003 and quinonero2005 (projected process).
+"""
+
+import copy
+from typing import Any, cast
+
+import numpy as np
+
+from modicum.kernels import Kernel, Scaled
+from modicum.kernels.projected_process import Moments, Posterior, exact_posterior, projected_posterior
+from modicum.numeric.moments import RunningMean
+from modicum.regress.active_set import ActiveSet, Basis
+from modicum.regress.calibration import WINDOW, Calibration, error_table, likeliest_factors
+from modicum.regress.gp_settings import GPSettings, Hyperparameters
+from modicum.rows import BottomK, n_rows, take
+from modicum.rules.invariants import Is, Real, Whole
+from modicum.rules.params import NULL
+from modicum.state.packing import missing_functions
+from modicum.state.part import Part
+
+REFINEMENTS = 3  # times at most that `refine` offers the validation rows
+
+
+class SparseGPModel(Part):
+    """A Gaussian process on active rows that are swapped, fitted to the targets of all rows seen.
+
+    Parameters
+    ----------
+    objective : class of the objective that active rows are chosen by
+    settings : GPSettings
+    n_validation : int
+        Validation rows at most.
+    projected : bool
+        Whether all rows are learned from, or only the active ones.
+    X, y : the first rows and their targets
+    """
+
+    _invariants = {
+        "sample": Is(BottomK, n="n_validation"),
+        "active": Is(ActiveSet, n="n_chosen", n_validation="n_validation", n_active="n_active"),
+        "moments": [NULL, Is(Moments, width=lambda its: its["n_chosen"] + 2)],
+        "targets": Is(RunningMean, width=1),
+        "calibration": Is(Calibration),
+        "fitted_at": Whole(),
+        "log_likelihood": [NULL, Real()],
+    }
+
+    def __init__(self, objective: Any, settings: GPSettings, n_validation: int, projected: bool, X: Any, y: np.ndarray):
+        kernel, noise, _ = settings.guess(X, y)
+        self.sample = BottomK(n_validation)
+        self.active = ActiveSet(objective(kernel, noise), noise, X, settings.n_active, n_validation)
+        self.moments = Moments() if projected else None
+        self.targets = RunningMean(1)
+        self.calibration = Calibration()
+        self.fitted_at = 0  # rows seen at the latest fit of hyper-parameters
+        self.log_likelihood: float | None = None
+
+    @property
+    def count(self) -> int:
+        """Rows learned."""
+        return int(self.targets.weight)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row is active."""
+        return len(self.active.ids) == self.count
+
+    @property
+    def n_retained(self) -> int:
+        return len(self.sample) + len(self.active.ids)
+
+    @property
+    def mean_squared_error(self) -> float:
+        """The error of the latest rows when they were predicted; at first the variance of targets."""
+        judged = self.calibration.mean_squared_error
+        return self.targets.variance if judged is None else judged
+
+    @staticmethod
+    def planned_bytes(
+        objective: Any, n_active: int, n_validation: int, projected: bool, row_bytes: int
+    ) -> dict[str, int]:
+        """Bytes held by a full model, by what they are for."""
+        fixed = objective.set_bytes(n_active, 0, row_bytes)
+        judged = objective.set_bytes(n_active, 1, row_bytes) - fixed if objective.needs_validation else row_bytes
+        return {
+            # a validation row comes with its target, key, weight, id and share
+            "validation_rows_and_their_kernel_values": n_validation * (judged + 5 * 8),
+            "active_rows_and_their_matrices": fixed + 2 * 8 * n_active,  # targets and ids
+            "sums_over_all_rows": 8 * (n_active + 2) ** 2 if projected else 0,
+            "errors": 3 * 8 * WINDOW,
+        }
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def learn(self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings, rng: np.random.Generator) -> None:
+        """Predict rows, then learn them, and offer them as candidates for the active set."""
+        if self.count:
+            mean, variance = self.posterior().at(X)
+            self.calibration.judge((y - mean) ** 2, variance, self.active.noise)
+        old = self.active.basis
+        slots, chosen = self.sample.offer(n_rows(X), None, row_ids, rng)
+        self.targets.add(y[:, None], None)
+        self._put_validation(slots, take(X, chosen), y[chosen])
+        has_all = self._update_moments(old, self._fit_and_offer(X, y, row_ids, settings))
+        if self.moments is not None and not has_all:
+            self.moments.add(self.active.features(X), y)
+
+    def refine(self, settings: GPSettings) -> None:
+        """Offer the validation rows again and adapt hyper-parameters, until nothing is swapped."""
+        for _ in range(0 if self.is_exact else REFINEMENTS):
+            swaps, old, A = self.active.n_swaps, self.active.basis, self.active
+            rows = A.validation_rows, A.validation_targets, self.sample.row_ids
+            changed = A.offer(*rows, settings.min_gain, again=True)
+            self._adapt(settings)
+            self._update_moments(old, changed)
+            if A.n_swaps == swaps:
+                break
+
+    def merge(self, other: "SparseGPModel", settings: GPSettings) -> None:
+        """Unite both samples; then offer the other's active rows, and the validation rows, as candidates."""
+        mine, theirs = self.active.basis, other.active.basis
+        if other.count > self.count:
+            self._retune(Hyperparameters(other.active.kernel, other.active.noise, other.log_likelihood))
+            self.fitted_at = other.fitted_at
+        if other.sample.size < self.sample.size:
+            self.shrink(other.sample.size)
+        slots, chosen = self.sample.merge(other.sample)
+        self.targets.merge(other.targets)
+        self.calibration.merge(other.calibration)
+        self.active.n_swaps += other.active.n_swaps
+        self._put_validation(slots, take(other.active.validation_rows, chosen), other.active.validation_targets[chosen])
+        changed = self._fit_and_offer(other.active.rows, other.active.targets, other.active.ids, settings)
+        self._merge_moments(other.moments, mine, theirs, changed)
+        self.refine(settings)
+
+    def shrink(self, n_validation: int) -> None:
+        """Hold at most so many validation rows from now on."""
+        self.active.keep_validation(self.sample.shrink_to(n_validation), self.sample.shares())
+
+    def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray) -> None:
+        self.active.move_center(float(self.targets.mean[0]))
+        self.active.put_validation(slots, X, y, self.sample.shares())
+
+    def _fit_and_offer(self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings) -> set[int]:
+        """Offer candidates; hyper-parameters are fitted whenever the stream has doubled. Returns the changed slots."""
+        A = self.active
+        is_initial = self.fitted_at < settings.n_initial
+        is_due = self.count >= 2 * self.fitted_at or (is_initial and self.count >= settings.n_initial)
+        if is_initial and is_due:
+            found = settings.fit_exact(A.validation_rows, A.validation_targets)
+            if (found.kernel, found.noise) != (A.kernel, A.noise):
+                self._retune(found)
+        changed = A.offer(X, y, row_ids, settings.min_gain)
+        if is_due:
+            self.fitted_at = self.count
+            if self._adapt(settings):
+                changed |= A.offer(X, y, row_ids, settings.min_gain, again=True)  # their gains have changed
+        return changed
+
+    def _adapt(self, settings: GPSettings) -> bool:
+        """Fit hyper-parameters to the sparse model; returns whether they were fitted."""
+        A = self.active
+        found = settings.adapt(A.kernel, A.noise, A.rows, A.validation_rows, A.centered_validation_targets)
+        if found is not None:
+            self._retune(found)
+        return found is not None
+
+    def _retune(self, found: Hyperparameters) -> None:
+        self.log_likelihood = found.log_likelihood
+        self.active.retune(found.kernel, found.noise)
+
+    # ---- sums over all rows ----------------------------------------------------------------------
+
+    def _update_moments(self, old: Basis, changed: set[int]) -> bool:
+        """Translate the sums from an old basis to the present one, in which the slots `changed` are new.
+
+        Returns whether they were computed from all rows instead, the latest included.
+        """
+        same_kernel = old.kernel == self.active.kernel
+        if self.moments is None or (same_kernel and not changed):
+            return False
+        if self.sample.is_everything:
+            self._initialize_moments(self.moments)
+            return True
+        self._translate(self.moments, old, changed if same_kernel else None)
+        return False
+
+    def _merge_moments(self, other: Moments | None, mine: Basis, theirs: Basis, changed: set[int]) -> None:
+        if self.moments is None:
+            return
+        if self.sample.is_everything:
+            self._initialize_moments(self.moments)
+            return
+        self._update_moments(mine, changed)
+        translated = cast(Moments, copy.deepcopy(other))
+        self._translate(translated, theirs, None)
+        self.moments.merge(translated)
+
+    def _initialize_moments(self, moments: Moments) -> None:
+        moments.initialize(self.active.features(self.active.validation_rows), self.active.validation_targets)
+
+    def _translate(self, moments: Moments, old: Basis, changed: set[int] | None) -> None:
+        """Translate sums from an old basis to the present one; `changed` is None if all features are new."""
+        rows = self.active.validation_rows
+        features = self.active.features(rows)
+        kept = np.arange(features.shape[1])
+        kept[slice(None) if changed is None else list(changed)] = -1
+        moments.translate(old.features(rows), features, kept, self.active.validation_targets)
+
+    # ---- predicting ------------------------------------------------------------------------------
+
+    def posterior(self) -> Posterior:
+        A = self.active
+        if self.is_exact or self.moments is None:
+            return exact_posterior(A.kernel, A.noise, A.rows, A.targets, A.center)
+        return projected_posterior(A.kernel, A.noise, A.rows, self.moments)
+
+    def solve(self) -> tuple[Posterior, tuple[float, float]]:
+        """The posterior, and the factors that calibrate the variances of the function and of the noise."""
+        posterior = self.posterior()
+        if self.is_exact:
+            return posterior, (1.0, 1.0)
+        return posterior, self.calibration.factors() or self._in_sample_factors(posterior)
+
+    def _in_sample_factors(self, posterior: Posterior) -> tuple[float, float]:
+        """Factors from the errors at the validation rows, raised to leave-one-out errors (golub1979)."""
+        A = self.active
+        mean, variance = posterior.at(A.validation_rows)
+        free = max(0.5, 1 - len(A.ids) / len(mean))  # share of the degrees of freedom
+        return likeliest_factors(error_table(((A.validation_targets - mean) / free) ** 2, variance, A.noise))
+
+    def restore_functions(self, given: Kernel) -> None:
+        """Take functions of the kernel, which a file can't hold, from the given one."""
+        F = self.active.objective
+        if missing_functions(F.kernel):
+            F.kernel = Scaled(given, F.kernel.scale) if isinstance(F.kernel, Scaled) else given
