@@ -158,5 +158,5 @@ def test_equal_rows_do_no_harm():
 
 
 def test_memory_is_linear_in_the_number_of_prototypes():
-    small, large = (BlockGreedy(b, block_size=10).plan(5).parts["blocks"] for b in (500, 5000))
+    small, large = (BlockGreedy(b, block_size=10).plan(5).sizes["blocks"] for b in (500, 5000))
     assert large <= 10.1 * small
