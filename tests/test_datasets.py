@@ -1,4 +1,4 @@
-"""Generators follow the laws they promise; loaders give the rows they promise where the files are at hand."""
+"""Generators have the documented distributions; loaders return the documented rows, if the files are available."""
 
 import os
 from functools import partial
@@ -76,7 +76,7 @@ def test_protein_homology():
 @pytest.mark.parametrize("name", SHAPES)
 def test_loaders(name):
     skip_without(name)
-    assert [part.shape for part in getattr(datasets, name)()] == SHAPES[name]
+    assert [array.shape for array in getattr(datasets, name)()] == SHAPES[name]
 
 
 def stand_in(monkeypatch, **arrays):

@@ -1,4 +1,4 @@
-"""Predict, score, then learn: scores against those computed from all predictions at once."""
+"""Prequential evaluation: scores compared with those of all predictions at once."""
 
 import numpy as np
 import pytest
@@ -15,10 +15,10 @@ CHUNK = 50
 
 
 class MeanSoFar(RegressorMixin, BaseEstimator):
-    """Predicts the mean target, and keeps what it predicted."""
+    """Predicts the mean target, and keeps its predictions."""
 
     def fit(self, X, y):
-        raise AssertionError("nobody should fit")
+        raise AssertionError("fit must not be called")
 
     def partial_fit(self, X, y, sample_weight=None):
         self.targets_ = np.append(getattr(self, "targets_", []), y)
@@ -70,8 +70,8 @@ def test_scores_of_a_regressor(metric, twin):
     learner = MeanSoFar()
     result = prequential(learner, X, metric, target=y, chunk_size=CHUNK)
     said = np.concatenate(learner.said_)
-    np.testing.assert_array_equal(result.rows, np.arange(2 * CHUNK, 501, CHUNK))  # the first chunk is not scored
-    ends = (result.rows - CHUNK).astype(int)
+    np.testing.assert_array_equal(result.n_seen, np.arange(2 * CHUNK, 501, CHUNK))  # the first chunk is not scored
+    ends = (result.n_seen - CHUNK).astype(int)
     np.testing.assert_allclose(result.overall, [twin(y[CHUNK:][:end], said[:end]) for end in ends])
     assert result.score == result.overall[-1]
     assert result.metric in {*METRICS, "mean_absolute_error"}
@@ -104,7 +104,7 @@ def test_scores_of_a_classifier():
     assert 0.3 < default.score < 0.7
 
 
-def test_a_class_that_comes_late_is_a_surprise_and_no_error():
+def test_an_unseen_class_has_the_least_probability():
     y = np.repeat([0, 1, 2], 10)
     result = prequential(ShareSoFar(), np.zeros((30, 1)), "log_loss", target=y, chunk_size=10)
     assert result.overall[0] == pytest.approx(-np.log(1e-15))
@@ -119,7 +119,7 @@ def test_clusterers_are_scored_by_their_loss(learner):
     )
     assert result.metric == "loss"
     assert result.score == pytest.approx((distances[0][200:400].mean() + distances[1][400:].mean()) / 2)
-    assert len(result.rows) == 2
+    assert len(result.n_seen) == 2
     assert (result.nbytes > 0).all()
 
 
@@ -137,34 +137,34 @@ def test_a_learner_that_knows_something_is_scored_from_the_first_chunk():
     X, y = data()
     learner = KRLS(10).fit(X, y)
     result = prequential(learner, X, "nmse", target=y, chunk_size=100)
-    np.testing.assert_array_equal(result.rows, np.arange(100, 501, 100))
+    np.testing.assert_array_equal(result.n_seen, np.arange(100, 501, 100))
     assert learner.n_seen_ == 1000
     assert (np.diff(result.seconds) > 0).all()
 
 
-def test_streams_generators_and_other_estimators_will_do():
+def test_streams_generators_and_other_estimators_are_accepted():
     X, y = data()
     chunks = ((X[i : i + CHUNK], y[i : i + CHUNK]) for i in range(0, 500, CHUNK))
     seen = []
     result = prequential(SGDRegressor(random_state=0), chunks, chunk_size=CHUNK, on_chunk=seen.append)
     assert len(seen) == 10
-    assert len(result.rows) == 9
+    assert len(result.n_seen) == 9
     assert np.isnan(result.nbytes).all()
     assert "rmse" in str(result)
 
 
-def test_a_long_stream_makes_no_long_record():
+def test_the_record_of_a_long_stream_has_bounded_size():
     X, y = np.zeros((3000, 1)), np.ones(3000)
     result = prequential(MeanSoFar(), X, target=y, chunk_size=1)
-    assert 256 <= len(result.rows) <= 512
-    assert result.rows[-1] == 3000
+    assert 256 <= len(result.n_seen) <= 512
+    assert result.n_seen[-1] == 3000
 
 
-def test_nothing_scored_is_said():
+def test_a_result_without_scores_says_so():
     result = prequential(KRLS(5), np.zeros((10, 1)), target=np.ones(10))
     assert isinstance(result, Prequential)
     assert np.isnan(result.score)
-    assert "nothing" in str(result)
+    assert "no rows were scored" in str(result)
 
 
 def test_errors_say_what_is_missing():

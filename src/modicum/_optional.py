@@ -1,4 +1,4 @@
-"""Packages that only some features need, asked for by the feature's name."""
+"""Imports of optional packages."""
 
 from importlib import import_module
 from types import ModuleType
@@ -15,12 +15,12 @@ EXTRAS = {
 
 
 def require(module: str, feature: str) -> ModuleType:
-    """Import `module`, or say which extra `feature` needs."""
+    """The module; a `MissingExtraError` that names the extra to install if its package is missing."""
     package = module.partition(".")[0]
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
-            raise  # the package is there, something it needs is not
+            raise  # the package is installed, but one of its dependencies is not
         extra = EXTRAS[package]
         raise MissingExtraError(f'{feature} needs {package}. Install it with: pip install "modicum[{extra}]"') from None

@@ -1,6 +1,6 @@
-"""Rows for demonstrations, tests and benchmarks: seeded generators, and the data of the papers.
+"""Data for examples, tests and benchmarks: seeded generators, and the data sets of the papers.
 
-The papers' files are looked for in the folder that the variable MODICUM_DATA names.
+Files of data sets are read from the folder in the environment variable MODICUM_DATA.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import numpy as np
 
 from modicum.exceptions import DataError
 
-CHECKSUMS = {  # sha256: other copies of these data differ in rows, order or scale, and numbers would not compare
+CHECKSUMS = {  # sha256: other copies differ in rows, order or scale, and results would not be comparable
     "boston_housing.npz": "d1bd3d97f147b6b6df1da29e41da49a117fc2979f538c259252afcacab893d86",
     "cifar10_test.npz": "0513c5802412649c22a3c08dda8896f66a1f7b787bf5dff4105db191fc9d5917",
     "ijcnn1.npz": "db0664d3535443edc731858a8711625e74b8f61aa611c2d9f250640992b3a539",
@@ -30,7 +30,7 @@ SYMBOLIC = ("protocol_type", "service", "flag", "land", "logged_in", "is_host_lo
 def mixture(
     n_rows: int, n_columns: int, n_clusters: int, *, chunk_size: int = 50_000, random_state: int = 0
 ) -> Iterator[np.ndarray]:
-    """Chunks of float32 rows from Gaussian clusters of uneven size and spread, made as they are asked for.
+    """Chunks of float32 rows from Gaussian clusters of different size and spread, generated lazily.
 
     >>> [chunk.shape for chunk in mixture(120, 2, 3, chunk_size=50)]
     [(50, 2), (50, 2), (20, 2)]
@@ -38,9 +38,9 @@ def mixture(
     rng = np.random.default_rng(random_state)
     centers = 4 * rng.standard_normal((n_clusters, n_columns), np.float32)
     spread = rng.uniform(0.3, 1.2, n_clusters).astype(np.float32)
-    parts = rng.dirichlet(np.ones(n_clusters))
-    for start in range(0, n_rows, chunk_size):
-        label = rng.choice(n_clusters, min(chunk_size, n_rows - start), p=parts)
+    shares = rng.dirichlet(np.ones(n_clusters))
+    for first in range(0, n_rows, chunk_size):
+        label = rng.choice(n_clusters, min(chunk_size, n_rows - first), p=shares)
         noise = rng.standard_normal((len(label), n_columns), np.float32)
         yield centers[label] + spread[label, None] * noise
 
@@ -48,8 +48,8 @@ def mixture(
 def waveform(n_rows: int, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Breiman's waves: rows of 21 columns and their classes 0, 1 and 2 (breiman1984, section 2.6.2).
 
-    A row is a random mixture of two of three triangular waves, plus normal noise of variance 1 in every column; the
-    class tells which two. The best possible rule is right for 86% of the rows.
+    A row is a random convex combination of two of three triangular waves, plus normal noise of variance 1 in every
+    column; the class says which two. The Bayes classifier is right for 86% of the rows.
 
     >>> X, y = waveform(300)
     >>> X.shape, np.unique(y).tolist()
@@ -68,10 +68,10 @@ def waveform(n_rows: int, random_state: int = 0) -> tuple[np.ndarray, np.ndarray
 def two_gaussians(
     n_rows: int, n_columns: int, *, separability: float = 0.85, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows from two Gaussian clusters of equal size and shape that overlap, and their classes 0 and 1.
+    """Rows from two overlapping Gaussian clusters of equal size and shape, and their classes 0 and 1.
 
-    The best possible rule is linear and is right for a share `separability` of the rows. The clusters are stretched at
-    random, and lie away from the origin.
+    The Bayes classifier is linear and right for a fraction `separability` of the rows. The clusters are stretched by
+    a random linear map, and shifted.
 
     >>> X, y = two_gaussians(300, 2)
     >>> X.shape, np.unique(y).tolist()
@@ -89,8 +89,8 @@ def two_gaussians(
 def lucic_synthetic(n_rows: int = 100_000, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """SYNTHETIC of lucic2015 (section 7): float32 rows of 100 columns, and the 100 centers of their clusters.
 
-    Clusters are round, of variance 5 in every column, and lie far apart in the cube from 0 to 100. Their shares are
-    Dirichlet with parameter 1/20: a few clusters hold most of the rows, and more than half of them hold next to none.
+    Clusters are spherical, with variance 5 in every column, and far apart in the cube from 0 to 100. Their shares are
+    Dirichlet with parameter 1/20: a few clusters hold most of the rows, and more than half of them almost none.
 
     >>> X, centers = lucic_synthetic(300)
     >>> X.shape, centers.shape
@@ -108,7 +108,7 @@ def lucic_synthetic(n_rows: int = 100_000, random_state: int = 0) -> tuple[np.nd
 def telemonitoring() -> tuple[np.ndarray, np.ndarray]:
     """Parkinson's Telemonitoring: 5,875 x 20 and the motor score.
 
-    The total score, the data's other target, is left out; the number of the patient is one of the columns.
+    The total score, the other target, is left out; the number of the patient is one of the columns.
     """
     found = _read("parkinsons_telemonitoring.npz")
     names = found["columns"].tolist()
@@ -123,14 +123,14 @@ def boston_housing() -> tuple[np.ndarray, np.ndarray]:
 
 
 def santa_fe_laser() -> np.ndarray:
-    """Santa Fe time series A, 10,093 intensities of a laser; the first 1,000 were those of the competition."""
+    """Santa Fe time series A: 10,093 intensities of a laser; the competition gave the first 1,000 for training."""
     return _read("santafe_laser.npz")["series"].astype(np.float64)
 
 
 def kdd04_bio() -> np.ndarray:
     """KDD Cup 2004, protein homology: 144,879 x 74, columns of very different scale.
 
-    The competition's training file has 145,751 rows; the others are not in this copy, and the order is random.
+    The training file of the competition has 145,751 rows; the others are not in this copy, and the order is random.
     """
     return _read("kdd04_bio.npz")["x"]
 
@@ -161,7 +161,7 @@ def mnist() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def mnist_principal(n_columns: int = 50) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """MNIST on the first principal components of its training digits, pixels from 0 to 1, as `mnist` gives it.
 
-    Training digits are in a fixed random order: the file's own is not that of a stream of equals.
+    Training digits are in a fixed random order, because the order of the file is not random.
     """
     from sklearn.decomposition import PCA  # seconds to import
 
@@ -169,7 +169,7 @@ def mnist_principal(n_columns: int = 50) -> tuple[np.ndarray, np.ndarray, np.nda
     order = np.random.default_rng(1).permutation(len(X))
     pixels, pixels_test = X.astype(np.float32) / 255, X_test.astype(np.float32) / 255
     pca = PCA(n_columns, svd_solver="covariance_eigh").fit(pixels)
-    X, X_test = (pca.transform(part).astype(np.float64) for part in (pixels, pixels_test))
+    X, X_test = (pca.transform(rows).astype(np.float64) for rows in (pixels, pixels_test))
     return X[order], y[order], X_test, y_test
 
 
@@ -178,25 +178,25 @@ def image_patches(
 ) -> np.ndarray:
     """Patches of CIFAR-10's test images in grey, as float32 rows of `size` x `size` pixels and unit norm.
 
-    They are cut at random places, no two at the same, of those where the standard deviation of pixels (0 to 255) is at
-    least `min_deviation`: gomes2008, section 2.6, whose images and threshold are not to be had.
+    They are cut at distinct random positions where the standard deviation of pixels (0 to 255) is at least
+    `min_deviation`, as in gomes2008, section 2.6, whose images and threshold are not available.
     """
     grey = _read("cifar10_test.npz")["x"].mean(axis=3, dtype=np.float32)
     windows, squares = (
         np.lib.stride_tricks.sliding_window_view(values, (size, size), axis=(1, 2)) for values in (grey, grey**2)
     )
     variance = squares.mean(axis=(3, 4)) - windows.mean(axis=(3, 4)) ** 2
-    places = np.random.default_rng(random_state).choice(
+    positions = np.random.default_rng(random_state).choice(
         np.flatnonzero(variance >= min_deviation**2), n_rows, replace=False
     )
-    patches = windows[np.unravel_index(places, variance.shape)].reshape(n_rows, size**2)
+    patches = windows[np.unravel_index(positions, variance.shape)].reshape(n_rows, size**2)
     return patches / np.linalg.norm(patches, axis=1, keepdims=True)
 
 
 def ijcnn1() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """IJCNN1: 49,990 training rows of 22 columns and their labels -1 and 1, then 91,701 test rows and theirs.
 
-    The last 14,990 training rows are those that the competition's winner held back for validation.
+    The last 14,990 training rows were held out for validation by the winner of the competition.
     """
     found = _read("ijcnn1.npz")
     X, X_test = (found[name].astype(np.float64) for name in ("x_train", "x_test"))
@@ -207,9 +207,9 @@ def _read(name: str) -> Mapping[str, np.ndarray]:
     path = Path(os.environ.get("MODICUM_DATA", "")) / name
     if not path.is_file():
         raise DataError(
-            f"{name} is not in the folder {str(path.parent)!r}. Set MODICUM_DATA to the folder that has it."
+            f"{name} is not in the folder {str(path.parent)!r}. Set MODICUM_DATA to the folder that contains it."
         )
     if hashlib.sha256(path.read_bytes()).hexdigest() != CHECKSUMS[name]:
-        raise DataError(f"{path} is not the file that was expected: its sha256 differs.")
+        raise DataError(f"{path} is not the expected file: its sha256 differs.")
     with np.load(path) as arrays:
         return dict(arrays)

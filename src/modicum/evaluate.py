@@ -1,8 +1,8 @@
-"""Predict, score, then learn: how good a learner is while it learns (gama2013).
+"""Prequential evaluation: predict, score, then learn each chunk of a stream (dawid1984, gama2013).
 
-Every row is a test row before it is learned from, so no test set is needed and a change of the world shows when it
-happens. Scores are kept over the whole stream and over its latest part, which fades: a row counts less by a constant
-factor with every row after it (gama2013, section 3.2).
+Every row is a test row before it is learned, so no test set is needed and concept drift shows as it happens. Scores
+cover the whole stream, and recent rows with fading weights: the weight of a row decreases by a constant factor with
+every row after it (gama2013, section 3.2).
 """
 
 import time
@@ -21,42 +21,42 @@ from modicum.exceptions import DataError
 from modicum.rows import n_rows
 from modicum.streams import Chunk, stream
 
-Z95 = 1.959964  # standard deviations on either side that hold 95% of a normal distribution
-LEAST_PROBABILITY = 1e-15  # for logarithms
+Z95 = 1.959964  # half the width of a 95% interval of a normal distribution, in standard deviations
+LEAST_PROBABILITY = 1e-15  # so that logarithms are finite
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A score that comes from weighted means of a few numbers per row.
+    """A score that is a function of weighted means of a few terms per row.
 
-    `parts(learner, X, y)` gives those numbers, rows x parts; `finish(means)` makes a score of their means.
+    `terms(learner, X, y)` returns them as an array of shape (rows, terms); `from_means(means)` is the score.
     """
 
     name: str
-    parts: Callable[[Any, Any, Any], np.ndarray]
-    finish: Callable[[np.ndarray], float] = lambda means: float(means[0])
+    terms: Callable[[Any, Any, Any], np.ndarray]
+    from_means: Callable[[np.ndarray], float] = lambda means: float(means[0])
     needs_target: bool = True
 
 
 @dataclass(frozen=True)
 class Prequential:
-    """The scores of a learner along a stream, one entry per chunk (of a long stream, every second, fourth, ...).
+    """The scores of a learner along a stream, one entry per chunk (in a long stream every second, fourth, ... chunk).
 
     Attributes
     ----------
     metric : str
-    rows : ndarray
-        Rows seen. Those of the first chunk are not scored if the learner knew nothing then.
+    n_seen : ndarray
+        Rows of the stream so far. Those of the first chunk are not scored if the learner was not fitted before.
     overall, recent : ndarray
-        The score of all rows so far, and of the latest ones.
+        The score of all rows so far, and of recent rows.
     seconds : ndarray
         Time spent predicting and learning so far, without the time to read rows.
     nbytes : ndarray
-        Bytes held by the learner; NaN if it does not say.
+        Bytes held by the learner; NaN for estimators that are not a `Learner`.
     """
 
     metric: str
-    rows: np.ndarray
+    n_seen: np.ndarray
     overall: np.ndarray
     recent: np.ndarray
     seconds: np.ndarray
@@ -68,10 +68,10 @@ class Prequential:
         return float(self.overall[-1]) if len(self.overall) else np.nan
 
     def __str__(self) -> str:
-        if not len(self.rows):
-            return f"{self.metric}: nothing was scored"
+        if not len(self.n_seen):
+            return f"{self.metric}: no rows were scored"
         return (
-            f"{self.metric} {self.score:.4g} over {int(self.rows[-1]):,} rows, {self.recent[-1]:.4g} lately, "
+            f"{self.metric} {self.score:.4g} over {int(self.n_seen[-1]):,} rows, {self.recent[-1]:.4g} recently, "
             f"{self.seconds[-1]:.3g} s"
         )
 
@@ -86,21 +86,21 @@ def prequential(
     window: float = 1000,
     on_chunk: Callable[[Any], object] | None = None,
 ) -> Prequential:
-    """Go through a stream; predict every chunk, score it, then learn it.
+    """Evaluate a learner along a stream: predict every chunk, score the predictions, then learn the chunk.
 
     Parameters
     ----------
     learner : Learner
-        It goes on from what it knows; scikit-learn's estimators with `partial_fit` will do, too.
+        It continues from its present state. Other scikit-learn estimators with `partial_fit` are accepted too.
     source : Stream, or anything that `modicum.stream` reads
     metric : str, callable or None, default=None
-        "rmse", "mae", "nmse" (mean squared error over the variance of the targets) or "coverage" (the part of targets
-        within the 95% intervals of a regressor that predicts standard deviations); "accuracy" or "log_loss" for
-        classifiers; "loss" (mean dissimilarity of rows to their nearest center or exemplar) for clusterers; a function
-        of targets and predictions of a chunk. None: the first of these that suits the learner.
+        For regressors "rmse", "mae", "nmse" (mean squared error divided by the variance of the targets) or "coverage"
+        (fraction of targets within the predicted 95% intervals); for classifiers "accuracy" or "log_loss"; for
+        clusterers "loss" (mean dissimilarity of rows to their nearest center or exemplar); or a function of the
+        targets and predictions of a chunk. None: "rmse", "accuracy" or "loss", by the kind of learner.
     target, chunk_size : as in `modicum.stream`
     window : float, default=1000
-        Rows that the recent score looks back on, by and large: a row so long ago counts 1/e.
+        Length of the fading window of the recent score: a row this many rows ago has weight 1/e.
     on_chunk : callable or None, default=None
         Called with the learner after every chunk.
 
@@ -115,52 +115,54 @@ def prequential(
     >>> from modicum import KRLS
     >>> X = np.random.default_rng(0).uniform(-3, 3, size=(3000, 1))
     >>> result = prequential(KRLS(20), X, "rmse", target=np.sin(X[:, 0]), chunk_size=500)
-    >>> len(result.rows), bool(result.recent[-1] < result.overall[-1] < 0.1)
+    >>> len(result.n_seen), bool(result.recent[-1] < result.overall[-1] < 0.1)
     (5, True)
     """
     if not window > 0:
         raise ValueError(f"prequential: window must be a positive number of rows; got {window!r}.")
     chosen = _as_metric(metric, learner)
     scores = _Scores(chosen, window)
-    history = History("rows", "overall", "recent", "seconds", "nbytes")
-    seconds, rows = 0.0, 0
+    history = History("n_seen", "overall", "recent", "seconds", "nbytes")
+    seconds, n_seen = 0.0, 0
     for chunk in stream(source, target=target, chunk_size=chunk_size):
-        start = time.perf_counter()
-        if knows := _is_fitted(learner):
+        before = time.perf_counter()
+        if was_fitted := _is_fitted(learner):
             scores.add(learner, chunk)
         _learn(learner, chunk)
-        seconds, rows = seconds + time.perf_counter() - start, rows + n_rows(chunk.X)
-        if knows:
-            history.record(rows, *scores.values(), seconds, getattr(learner, "nbytes_", np.nan))
+        seconds, n_seen = seconds + time.perf_counter() - before, n_seen + len(chunk)
+        if was_fitted:
+            nbytes = learner.nbytes_ if isinstance(learner, Learner) else np.nan
+            history.record(n_seen, *scores.values(), seconds, nbytes)
         if on_chunk is not None:
             on_chunk(learner)
     return Prequential(chosen.name, **history.columns_as_arrays())
 
 
 class _Scores:
-    """Running means of a metric's parts, over everything and over what has not faded yet."""
+    """Running sums of the terms of a metric, over all rows and over recent rows."""
 
     def __init__(self, metric: Metric, window: float):
         self.metric = metric
         self.fading = np.exp(-1 / window)
-        self.all: np.ndarray | float = 0.0  # sums of parts, and of weights at their end
+        self.overall: np.ndarray | float = 0.0  # weighted sums of terms, and the sum of weights at the end
         self.recent: np.ndarray | float = 0.0
 
     def add(self, learner: Any, chunk: Chunk) -> None:
         if self.metric.needs_target and chunk.y is None:
-            raise DataError(f"prequential: {self.metric.name} needs targets; name them by `target=`.")
-        parts = np.asarray(self.metric.parts(learner, chunk.X, chunk.y), np.float64)  # (rows, parts)
-        weight = np.ones(len(parts)) if chunk.sample_weight is None else chunk.sample_weight
-        parts = np.column_stack([parts, np.ones(len(parts))])
-        age = np.arange(len(parts) - 1, -1, -1.0)
-        self.all = self.all + weight @ parts
-        self.recent = self.recent * self.fading ** len(parts) + (weight * self.fading**age) @ parts
+            raise DataError(f"prequential: {self.metric.name} needs targets; give them as `target=`.")
+        terms = np.asarray(self.metric.terms(learner, chunk.X, chunk.y), np.float64)  # (rows, terms)
+        weight = np.ones(len(terms)) if chunk.sample_weight is None else chunk.sample_weight
+        terms = np.column_stack([terms, np.ones(len(terms))])
+        age = np.arange(len(terms) - 1, -1, -1.0)
+        self.overall = self.overall + weight @ terms
+        self.recent = self.recent * self.fading ** len(terms) + (weight * self.fading**age) @ terms
 
     def values(self) -> tuple[float, float]:
-        return self._finish(self.all), self._finish(self.recent)
+        """The scores of all rows and of recent rows."""
+        return self._score(self.overall), self._score(self.recent)
 
-    def _finish(self, sums: Any) -> float:
-        return self.metric.finish(sums[:-1] / sums[-1]) if sums[-1] > 0 else np.nan
+    def _score(self, sums: Any) -> float:
+        return self.metric.from_means(sums[:-1] / sums[-1]) if sums[-1] > 0 else np.nan
 
 
 def _is_fitted(learner: Any) -> bool:
@@ -209,7 +211,7 @@ def _covered(learner: Any, X: Any, y: Any) -> np.ndarray:
 def _log_losses(learner: Any, X: Any, y: Any) -> np.ndarray:
     found = learner.predict_proba(X)
     column = np.searchsorted(learner.classes_, y).clip(max=len(learner.classes_) - 1)
-    given = np.where(learner.classes_[column] == y, found[np.arange(len(found)), column], 0.0)  # 0 for a class unseen
+    given = np.where(learner.classes_[column] == y, found[np.arange(len(found)), column], 0.0)  # 0 for an unseen class
     return -np.log(given.clip(LEAST_PROBABILITY, 1.0))[:, None]
 
 

@@ -1,17 +1,17 @@
-"""The errors modicum raises on purpose.
+"""The exceptions that modicum raises.
 
     ModicumError
     ├── DataError (ValueError)            a row, column or file that can't be learned from
-    ├── BudgetError (ValueError)          a budget too small to work in
+    ├── BudgetError (ValueError)          a budget that is too small
     ├── StateError (ValueError)           a state file that can't be read, or states that can't be merged
     └── MissingExtraError (ImportError)   an optional package is not installed
 
-Each message names what was expected, what came and, where there is one, the way out.
+Each message says what was expected, what was found and, if there is one, the remedy.
 """
 
 
 class ModicumError(Exception):
-    """Base of all errors below."""
+    """Base of all exceptions of modicum."""
 
 
 class DataError(ModicumError, ValueError):
@@ -19,7 +19,7 @@ class DataError(ModicumError, ValueError):
 
 
 class BudgetError(ModicumError, ValueError):
-    """A budget too small to work in; the message says how much is needed."""
+    """A budget that is too small; the message says how much is needed."""
 
 
 class StateError(ModicumError, ValueError):

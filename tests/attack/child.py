@@ -1,7 +1,7 @@
-"""Attacks on some learners, run in a process of its own: `python child.py quick NAME ...`, or `long`.
+"""Attacks on some learners, run in a child process: `python child.py quick NAME ...`, or `long`.
 
-Every violation is a line on standard output. The last line of standard error tells what was tried last, so that a
-crash has a name.
+Every violation is a line on standard output. The last line of standard error is what was tried last, which identifies a
+crash.
 """
 
 import signal
@@ -13,17 +13,17 @@ from scipy import sparse
 
 from learners import LEARNERS
 from modicum import Learner
-from modicum.checks.common import fresh, rows, targets
+from modicum.checks.common import chunks_of, fresh, rows, targets
 from modicum.checks.forge import forgeries, harm_of_state
 from modicum.checks.odd import harm_of_chunk, odd_chunks
 from modicum.exceptions import StateError
 
-SECONDS = 60  # what takes longer hangs: a try takes milliseconds
-SIZES = (40, 600)  # rows of the states: as long as some learners wait for more, and after
+SECONDS = 60  # limit of one try, which normally takes milliseconds
+SIZES = (40, 600)  # rows of the states: before and after some learners have enough to initialize
 
 
 class Hang(BaseException):
-    """Something takes far too long."""
+    """A try exceeded its time limit."""
 
 
 def stop(*_):
@@ -31,37 +31,36 @@ def stop(*_):
 
 
 def models(name, quick):
-    """(label, model, rows to go on with, their targets), dense and sparse, in several states."""
+    """(label, model, further rows, their targets), dense and sparse, in several states."""
     for number, learner in enumerate(LEARNERS[name][: 1 if quick else None]):
         for size in SIZES[-1:] if quick else SIZES:
             X, more = rows(size), rows(30, seed=5)
             for kind in ("dense", "sparse")[: 1 + learner.traits.sparse]:
                 made = sparse.csr_matrix if kind == "sparse" else np.asarray
                 model, y = fresh(learner), targets(learner, X)
-                for at in range(0, size, 200):
-                    part = slice(at, at + 200)
-                    model.partial_fit(made(X[part]), None if y is None else y[part])
+                for chunk in chunks_of(size, 200):
+                    model.partial_fit(made(X[chunk]), None if y is None else y[chunk])
                 yield f"{name}{number}, {kind}, {size} rows", model, more, targets(learner, more)
 
 
 def damaged(blob, rng):
-    """(what was done, bytes) for ever: flipped, cut, spliced, other words in the header. The digest stays as it was."""
+    """An endless sequence of (description, damaged bytes): flipped, cut, spliced, changed header; the same digest."""
     words = (b"F64", b"I64", b"F32", b"I32", b"BOOL", b"shape", b"dtype", b"true", b"0", b"1", b"[", b":", b"}")
     while True:
-        deed, changed = int(rng.integers(4)), bytearray(blob)
-        at, to = sorted(int(place) for place in rng.integers(len(blob), size=2))
-        if deed == 0:
+        kind, changed = int(rng.integers(4)), bytearray(blob)
+        at, to = sorted(int(position) for position in rng.integers(len(blob), size=2))
+        if kind == 0:
             changed[at] ^= 1 << int(rng.integers(8))
-        elif deed == 1:
+        elif kind == 1:
             del changed[at:]
-        elif deed == 2:
+        elif kind == 2:
             changed[at : at + 16] = blob[to : to + 16]
         else:
             old, new = (words[int(number)] for number in rng.integers(len(words), size=2))
-            place = max(blob.find(old, at), 0)
-            changed[place : place + len(old)] = new
+            found = max(blob.find(old, at), 0)
+            changed[found : found + len(old)] = new
         if changed != blob:
-            yield f"damage {deed} at {at}", bytes(changed)
+            yield f"damage {kind} at {at}", bytes(changed)
 
 
 def harm_of_damage(blob):
@@ -70,12 +69,12 @@ def harm_of_damage(blob):
     except StateError:
         return None
     except Exception as error:
-        return f"ends in {error!r}"
+        return f"raises {error!r}"
     return "is loaded"
 
 
 def tries(model, X, y, quick):
-    """(what is tried, function that does it and tells the harm)."""
+    """(description, function that tries it and returns the harm)."""
     rng = np.random.default_rng(int(quick))
     state, good = model.to_bytes(), {"X": X, "y": y}
     for _, (what, blob) in zip(range(40 if quick else 200), damaged(state, rng), strict=False):

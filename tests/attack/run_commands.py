@@ -1,7 +1,7 @@
 """Runs many `modicum` commands in one process: `python run_commands.py JOBS RESULTS FIRST`.
 
 JOBS is a JSON list of commands, each with arguments and perhaps a file to read as standard input. RESULTS gets a line
-before each command and a line after it, so that whoever reads it knows which command ended the process.
+before each command and a line after it, which shows the command that ended the process.
 """
 
 import contextlib

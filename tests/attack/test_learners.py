@@ -1,6 +1,6 @@
-"""Every learner under attack: states that were damaged or forged, and odd chunks.
+"""Attacks on every learner: damaged and forged states, and odd chunks.
 
-What may go wrong goes wrong in a child process, so that a crash is a failure with a name.
+They run in a child process, so that a crash is reported as a failure.
 """
 
 import os
@@ -17,7 +17,7 @@ NAMES = sorted(LEARNERS)
 
 
 def violations(how, *names):
-    """What a child process finds; a crash is one more."""
+    """Violations that a child process finds; a crash is one too."""
     path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, str(HERE / "child.py"), how, *names]
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"}
@@ -25,7 +25,7 @@ def violations(how, *names):
     found = done.stdout.splitlines()
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["nothing yet"]
-        found.append(f"the process ended with {done.returncode}; the last it said: {last[0]}")
+        found.append(f"the process ended with {done.returncode}; last tried: {last[0]}")
     return found
 
 

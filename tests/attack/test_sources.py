@@ -1,7 +1,7 @@
-"""Malformed sources: each is read to the last row, or refused in one clear line that names the file.
+"""Malformed sources: each is read to the last row, or refused with one line that names the file.
 
-Files are damaged by hand (`bad`, `good`) and by seeded mutations of sound files of every format. The command line reads
-them in child processes, many per process, so that a crash is a failure that names its source.
+Files are written by hand (`bad`, `good`) or are seeded mutations of valid files of every format. The command line reads
+them in child processes, many per process, so that a crash is reported as a failure with the name of the source.
 """
 
 import gzip
@@ -27,13 +27,13 @@ from sklearn.datasets import dump_svmlight_file
 
 N_ROWS = 300
 RUNNER = Path(__file__).with_name("run_commands.py")
-MOST_MIB = 1_400  # by which one source may raise the peak of the process: the largest array of a .npz file, and change
-MOST_PARQUET_MIB = 2_200  # a damaged page may claim 2 GiB, the most that the format has; pyarrow makes room first
+MOST_MIB = 1_400  # growth of peak memory allowed per source: the largest array of a .npz file, and some more
+MOST_PARQUET_MIB = 2_200  # a damaged page may declare 2 GiB, the maximum of the format, which pyarrow allocates
 X = np.random.default_rng(0).integers(1, 999, size=(N_ROWS, 4)) / 8
 
 
 class Source(NamedTuple):
-    """A file to read, what must come of it, and how many rows it has if they can be known."""
+    """A file to read, the expected outcome, and its number of rows if known."""
 
     name: str
     path: str
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 
 
 def outcomes(commands: list[tuple[Source, list[str]]], folder: Path) -> list[Outcome]:
-    """What came of each command; a command that ends its process has the code None."""
+    """The outcome of each command; the code is None if a command ended its process."""
     jobs = [{"arguments": arguments, "stdin": source.path if source.stdin else None} for source, arguments in commands]
     (folder / "jobs.json").write_text(json.dumps(jobs))
     results = folder / "results.jsonl"
@@ -65,7 +65,7 @@ def outcomes(commands: list[tuple[Source, list[str]]], folder: Path) -> list[Out
         lines = [json.loads(line) for line in results.read_text().splitlines()]
         found += [Outcome(line["code"], line["stderr"], line["grown"]) for line in lines if "code" in line]
         if len(found) < len(jobs):
-            assert lines, ended.stderr  # it came to no command at all
+            assert lines, ended.stderr  # no command was run
             found.append(Outcome(None, f"the process ended with {ended.returncode}", 0))
     return found
 
@@ -82,7 +82,7 @@ def picking(source: Source) -> list[str]:
 
 
 def violation(source: Source, outcome: Outcome) -> str:
-    """What is wrong with an outcome, or nothing."""
+    """What is wrong with an outcome; empty if nothing is."""
     name = "standard input" if source.stdin else source.path
     lines = outcome.stderr.splitlines()
     errors = [line for line in lines if line.startswith("modicum: ") and not line.startswith("modicum: warning: ")]
@@ -94,7 +94,7 @@ def violation(source: Source, outcome: Outcome) -> str:
         rows = re.search(r"([\d,]+) rows (?:learned|chosen)", lines[-1] if lines else "")
         n_rows = int(rows[1].replace(",", "")) if rows else None
         if errors or n_rows is None:
-            return "no word on what was read"
+            return "the output does not say what was read"
         if source.fate == "refused" or source.rows not in (None, n_rows):
             return f"{n_rows} rows read; expected {source.rows or source.fate}"
         return ""
@@ -205,12 +205,12 @@ SOUND: dict[str, bytes] = {
 
 
 def flip(data: bytes, rng: np.random.Generator) -> bytes:
-    """One to four other bytes, half of the time near an end, where headers and footers are."""
+    """One to four changed bytes, half of the time near an end, where headers and footers are."""
     changed = bytearray(data)
     for _ in range(rng.integers(1, 5)):
         reach = min(len(data), 600) if rng.random() < 0.5 else len(data)
-        place = int(rng.integers(reach)) * (1 if rng.random() < 0.5 else -1)
-        changed[place] = rng.integers(256) if rng.random() < 0.7 else changed[place] ^ (1 << rng.integers(8))
+        at = int(rng.integers(reach)) * (1 if rng.random() < 0.5 else -1)
+        changed[at] = rng.integers(256) if rng.random() < 0.7 else changed[at] ^ (1 << rng.integers(8))
     return bytes(changed)
 
 
@@ -219,18 +219,18 @@ def cut(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def splice(data: bytes, rng: np.random.Generator) -> bytes:
-    """A stretch is missing, comes twice, or is noise."""
-    begin, end = np.sort(rng.integers(len(data), size=2))
-    end = min(end, begin + 64) if rng.random() < 0.7 else end
-    return data[:begin] + (b"", data[begin:end] * 2, rng.bytes(16))[rng.integers(3)] + data[end:]
+    """A range of bytes is missing, repeated, or replaced by noise."""
+    first, end = np.sort(rng.integers(len(data), size=2))
+    end = min(end, first + 64) if rng.random() < 0.7 else end
+    return data[:first] + (b"", data[first:end] * 2, rng.bytes(16))[rng.integers(3)] + data[end:]
 
 
 def number(data: bytes, rng: np.random.Generator) -> bytes:
     """A little-endian number of four or eight bytes that is very large, or negative."""
     size = int(rng.choice([4, 8]))
-    place = int(rng.integers(max(len(data) - size, 1)))
+    at = int(rng.integers(max(len(data) - size, 1)))
     value = int(rng.choice([-1, -(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1, 2**30, 2**31 - 1]))
-    return data[:place] + value.to_bytes(size, "little", signed=True) + data[place + size :]
+    return data[:at] + value.to_bytes(size, "little", signed=True) + data[at + size :]
 
 
 MUTATIONS = (flip, cut, splice, number)
@@ -298,8 +298,8 @@ def deep(n: int) -> bytes:
 
 def changed_checksum(data: bytes) -> bytes:
     """The first member of a zip file with a byte of its data changed."""
-    place = data.index(b"NUMPY") + 200
-    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+    at = data.index(b"NUMPY") + 200
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 LONG = "1" * 200_000
@@ -575,9 +575,9 @@ def test_malformed_sources(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_thousands_of_damaged_files(tmp_path, part):
-    check(list(mutants(tmp_path, range(part, 400, 4))), tmp_path)
+@pytest.mark.parametrize("first", range(4))
+def test_thousands_of_damaged_files(tmp_path, first):
+    check(list(mutants(tmp_path, range(first, 400, 4))), tmp_path)
 
 
 @pytest.mark.slow

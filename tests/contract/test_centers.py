@@ -1,4 +1,4 @@
-"""What learners with cluster centers can be asked, against scikit-learn."""
+"""Answers of learners with cluster centers, compared with scikit-learn."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_labels_of_the_rows_that_were_learned(model, X):
     assert_array_equal(labels, model.predict(X))
     assert_array_equal(labels, model.fit(X).labels_)
     model.fit(X.copy())
-    with pytest.raises(AttributeError, match="rows given to fit are gone"):
+    with pytest.raises(AttributeError, match="rows given to fit no longer exist"):
         model.labels_  # noqa: B018
 
 
@@ -57,7 +57,7 @@ def test_rows_of_another_width_are_refused(model, X):
             ask(X[:, :2])
 
 
-def test_nothing_is_told_before_anything_is_learned():
+def test_answers_before_any_data_raise_not_fitted():
     model = StreamKMeans(5)
     for ask in (model.predict, model.transform, model.score):
         with pytest.raises(NotFittedError):

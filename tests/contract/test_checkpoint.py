@@ -1,4 +1,4 @@
-"""Checkpoints."""
+"""Checkpoints: which runs they belong to, and times between them."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ class TestCheckpoint:
             Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
 
     @pytest.mark.parametrize(
-        "place",
+        "mark",
         [
             3,
             "x",
@@ -32,9 +32,9 @@ class TestCheckpoint:
             {"position": 3, "finished": False, "run": 4},
         ],
     )
-    def test_a_forged_place_is_refused(self, tmp_path, place):
+    def test_a_forged_position_is_refused(self, tmp_path, mark):
         model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
-        (tmp_path / "c.mcm").write_bytes(state.to_bytes(model._content() | {"checkpoint": place}))
+        (tmp_path / "c.mcm").write_bytes(state.to_bytes(model._content() | {"checkpoint": mark}))
         with pytest.raises(StateError, match=r"c\.mcm is damaged: its checkpoint is invalid"):
             Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
 
@@ -43,7 +43,7 @@ class TestCheckpoint:
         Checkpoint(tmp_path / "c.mcm", every=0, run={}).write(model, 9)
         assert modicum.load(tmp_path / "c.mcm").n_seen_ == 9
 
-    def test_leftovers_of_killed_writers_are_swept(self, tmp_path):
+    def test_temporary_files_of_killed_writers_are_removed(self, tmp_path):
         (tmp_path / ".c.mcm.123.tmp").write_bytes(b"half")
         model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
         Checkpoint(tmp_path / "c.mcm", every=0, run={}).write(model, 9)

@@ -1,4 +1,4 @@
-"""Every public learner keeps the contract, ours and scikit-learn's."""
+"""Every public learner passes the checks of the contract and those of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_contract(learner, check):
     check(learner)
 
 
-VARIANTS = [  # learners whose other parameters lead to other code: scikit-learn's checks see them too
+VARIANTS = [  # parameters that lead to other code, for scikit-learn's checks
     modicum.MemoryBoundedMixture(),
     modicum.SparseGPRegressor(20),
     modicum.StreamSVC(1.0, ellipsoid=None),
@@ -47,7 +47,7 @@ def test_scikit_learn(estimator, check):
 
 
 class Forgetful(modicum.OnlineKMeans):
-    """Breaks a promise: predicting moves the centers.
+    """Breaks the contract: predicting moves the centers.
 
     Cost: none. See nobody2000.
 
@@ -70,20 +70,20 @@ class Forgetful(modicum.OnlineKMeans):
         return labels
 
 
-def test_a_broken_promise_is_named():
-    with pytest.raises(AssertionError, match="Forgetful breaks stream/predicting_teaches_nothing"):
+def test_the_check_that_fails_is_named():
+    with pytest.raises(AssertionError, match="Forgetful fails stream/answering_changes_nothing"):
         check_learner(Forgetful(3))
 
 
 class Hoarder(modicum.OnlineKMeans):
-    """Breaks a promise: keeps every row."""
+    """Breaks the contract: keeps every row."""
 
     def _learn(self, X, y, weight, row_ids):
         super()._learn(X, y, weight, row_ids)
         self._rows = np.concatenate([getattr(self, "_rows", X[:0]), X])
 
 
-def test_growth_is_noticed():
+def test_growth_is_detected():
     from modicum.checks.budget import state_is_flat_over_a_long_stream
 
     with pytest.raises(AssertionError, match="held"):

@@ -1,40 +1,67 @@
-"""Write the golden files of this version that are not there yet: `make derived`. To write one anew, delete it first."""
+"""Write the golden files of this version that do not exist yet: `make derived`. To rewrite one, delete it first.
+
+Each state file has a JSON file beside it: some rows, and what the learner answered for them when it was saved.
+"""
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 import modicum
+from modicum.checks.common import ANSWERS
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent))
 
 from learners import LEARNERS, seeded  # noqa: E402 (the folder of the tests is not on the path of a script)
 
+N_ROWS, N_ASKED = 300, 20
 
-def main() -> None:
+
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of three clusters, targets for regressors, and labels for classifiers."""
     rng = np.random.default_rng(0)
-    X = (rng.normal(size=(300, 3)) + 8 * rng.integers(-1, 2, size=(300, 1))).round(3)
-    y, labels = np.sin(X[:, 0]), np.where(X[:, 0] > 0, "right", "left")
+    X = (rng.normal(size=(N_ROWS, 3)) + 8 * rng.integers(-1, 2, size=(N_ROWS, 1))).round(3)
+    return X, np.sin(X[:, 0]), np.where(X[:, 0] > 0, "right", "left")
+
+
+def facts_of(learner: Any, X: np.ndarray) -> dict[str, Any]:
+    """What a learner answers for rows X, and all that it says about itself, as plain data."""
+    answers = {name: getattr(learner, name)(X).tolist() for name in ANSWERS if hasattr(learner, name)}
+    facts = {"class": type(learner).__name__, "n_seen": learner.n_seen_, "n_retained": learner.n_retained_}
+    return facts | {"answers": answers, "picks": picks_of(learner)}
+
+
+def picks_of(learner: Any) -> dict[str, Any] | None:
+    """The rows that a learner has chosen, as plain data."""
+    picks = learner.picks()
+    if picks is None:
+        return None
+    columns = {"rows": picks.rows, "ids": picks.ids, "weights": picks.weights, "targets": picks.targets}
+    return {"kind": picks.kind} | {
+        name: None if values is None else np.asarray(values).tolist() for name, values in columns.items()
+    }
+
+
+def write(folder: Path) -> None:
+    """Write the files that are missing in a folder."""
+    X, y, labels = data()
     for learners in LEARNERS.values():
         learner = seeded(learners[0])
-        path = HERE / f"{type(learner).__name__}-{modicum.__version__}.mcm"
+        path = folder / f"{type(learner).__name__}-{modicum.__version__}.mcm"
         if path.exists():
             continue
         target = labels if is_classifier(learner) else y if learner.__sklearn_tags__().target_tags.required else None
-        for part in (slice(0, 200), slice(200, 300)):
-            learner.partial_fit(X[part], None if target is None else target[part])
+        for chunk in (slice(0, 200), slice(200, N_ROWS)):
+            learner.partial_fit(X[chunk], None if target is None else target[chunk])
         learner.save(path)
-        facts = {"class": type(learner).__name__, "n_seen": 300, "rows": X[:20].tolist()}
-        if target is not None:
-            facts["targets"] = target[:20].tolist()
-        if hasattr(learner, "predict"):
-            facts["prediction"] = learner.predict(X[:20]).tolist()
-        path.with_suffix(".json").write_text(json.dumps(facts))
+        asked = {"rows": X[:N_ASKED].tolist(), "targets": None if target is None else target[:N_ASKED].tolist()}
+        path.with_suffix(".json").write_text(json.dumps(asked | facts_of(learner, X[:N_ASKED])))
 
 
 if __name__ == "__main__":  # collecting doctests imports this file, and must not write anything
-    main()
+    write(HERE)

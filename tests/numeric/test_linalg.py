@@ -52,7 +52,7 @@ class Pair:
 
 
 def walk(pair, rng, steps, size, copies=0.0):
-    """Random appends, removals and swaps around `size` rows; a part of the new rows are copies of kept ones."""
+    """Random appends, removals and swaps around `size` rows; a share of the new rows are copies of kept ones."""
     for _ in range(steps):
         n, row = len(pair.rows), rng.normal(size=WIDTH)
         if n and rng.random() < copies:
@@ -111,13 +111,13 @@ def test_copies_without_regularization_get_a_tiny_one():
 
 
 def test_drift_is_seen_wherever_it_is_and_repaired():
-    for place in range(10):
+    for slot in range(10):
         pair = Pair(10, 0.1)
         rng = np.random.default_rng(3)
         for _ in range(10):
             pair.append(rng.normal(size=WIDTH))
-        pair.inverse.inverse[place, place] += 1e-3
-        pair.swap((place + 5) % 10, rng.normal(size=WIDTH))
+        pair.inverse.inverse[slot, slot] += 1e-3
+        pair.swap((slot + 5) % 10, rng.normal(size=WIDTH))
         assert pair.inverse.n_refreshes == 1
         np.testing.assert_allclose(pair.inverse.inverse, np.linalg.inv(pair.matrix), rtol=0, atol=1e-12)
 

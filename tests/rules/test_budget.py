@@ -14,12 +14,12 @@ def test_sizes(text, nbytes):
 
 
 @pytest.mark.parametrize("bad", ["64", "MiB", "0 B", "-3 MiB", "", 0, -5, 2.5, True])
-def test_bad_budgets_say_what_is_wanted(bad):
+def test_errors_about_budgets_show_what_is_expected(bad):
     with pytest.raises(BudgetError, match="64 MiB"):
         as_budget(bad)
 
 
-def test_sizes_for_people():
+def test_sizes_as_text():
     assert [format_bytes(n) for n in (0, 1023, 1024, 5 * 2**20, 3 * 2**30)] == [
         "0 B",
         "1023 B",

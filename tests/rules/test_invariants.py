@@ -1,4 +1,4 @@
-"""Rules about state: each accepts what it says, and names what it does not."""
+"""Rules of invariants: what they accept, and how errors name what they do not."""
 
 import numpy as np
 import pytest
@@ -129,12 +129,12 @@ def test_an_attribute_that_is_a_size_must_be_it():
         check_invariants(bad, {"n": 4})
 
 
-def test_a_class_adds_to_what_its_bases_declare():
+def test_a_class_inherits_invariants():
     assert set(invariants_of(HighTower)) == {"piles", "top", "name"}
     check_invariants(HighTower(pile(2), pile(1)), {})
 
 
-def test_nothing_is_there_that_is_not_declared():
+def test_undeclared_attributes_are_refused():
     tower = Tower(pile(1))
     tower.check = 2
     with pytest.raises(Violation, match="without 'check', which Tower does not declare"):

@@ -6,9 +6,6 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save
 from scipy import sparse
 
@@ -21,52 +18,6 @@ from modicum.state import files as state
 @pytest.fixture
 def blob():
     return modicum.Reservoir(20, random_state=0).partial_fit(np.arange(60.0).reshape(30, 2)).to_bytes()
-
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(values)
-def test_plain_values_come_back(value):
-    assert state.from_bytes(state.to_bytes({"value": value}))["value"] == value
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    hnp.arrays(
-        st.sampled_from([np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]),
-        hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4),
-    )
-)
-def test_arrays_come_back_bit_for_bit(array):
-    again = state.from_bytes(state.to_bytes({"a": array}))["a"]
-    assert again.dtype == array.dtype
-    assert again.tobytes() == array.tobytes()
-
-
-def test_everything_else_comes_back():
-    rng = np.random.default_rng(3)
-    rng.normal(size=5)
-    content = {
-        "generator": rng,
-        "tuple": (1, "two", None),
-        "words": np.array(["a", "bc"]),
-        "objects": np.array([["x"], {"y": 1}, None], object),
-        "sparse": sparse.csr_matrix(np.eye(3)),
-        "scalar": np.float32(1.5),
-    }
-    again = state.from_bytes(state.to_bytes(content))
-    assert again["tuple"] == content["tuple"]
-    assert again["words"].tolist() == ["a", "bc"]
-    assert again["objects"].tolist() == content["objects"].tolist()
-    assert (again["sparse"] != content["sparse"]).nnz == 0
-    assert type(again["scalar"]) is np.float32
-    np.testing.assert_array_equal(again["generator"].normal(size=9), rng.normal(size=9))
 
 
 def test_every_truncation_is_refused(blob):
@@ -85,7 +36,7 @@ def test_every_flipped_byte_is_refused(blob):
 
 
 @pytest.mark.parametrize(
-    "foreign", [b"", b"PK\x03\x04 a zip file, say", b"\x93NUMPY", save({"x": np.ones(3)}), struct.pack("<Q", 2) + b"[]"]
+    "foreign", [b"", b"PK\x03\x04 a zip file", b"\x93NUMPY", save({"x": np.ones(3)}), struct.pack("<Q", 2) + b"[]"]
 )
 def test_foreign_files_are_refused(foreign, tmp_path):
     path = tmp_path / "other.mcm"
@@ -95,7 +46,7 @@ def test_foreign_files_are_refused(foreign, tmp_path):
 
 
 def rewritten(blob, change):
-    """A whole, well-formed file whose header says something else."""
+    """A file with a valid digest and a changed header."""
     text, arrays = state.unsealed(blob)
     content = json.loads(text)
     change(content)
@@ -108,13 +59,15 @@ def test_a_newer_format_says_upgrade(blob):
         Learner.from_bytes(newer)
 
 
-def test_only_our_own_classes_are_made(blob):
-    stranger = rewritten(blob, lambda content: content["content"].update({"class": "Popen"}))
+def test_only_registered_classes_are_created(blob):
+    forged = rewritten(blob, lambda content: content["content"].update({"class": "Popen"}))
     with pytest.raises(StateError, match="Popen"):
-        Learner.from_bytes(stranger)
-    part = rewritten(blob, lambda content: content["content"]["state"]["items"]["_sample"].update({"class": "system"}))
+        Learner.from_bytes(forged)
+    forged = rewritten(
+        blob, lambda content: content["content"]["state"]["items"]["_sample"].update({"class": "system"})
+    )
     with pytest.raises(StateError, match="system"):
-        Learner.from_bytes(part)
+        Learner.from_bytes(forged)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +80,7 @@ def test_only_our_own_classes_are_made(blob):
         lambda c: c["content"]["state"]["items"]["_rng"]["state"].update(bit_generator="os"),
     ],
 )
-def test_well_formed_nonsense_is_refused(change):
+def test_malformed_content_is_refused(change):
     model = modicum.ExemplarClustering(3, budget=30, random_state=0).partial_fit(
         np.random.default_rng(0).normal(size=(50, 2))
     )
@@ -159,11 +112,11 @@ def regression(learner):
 
 
 @pytest.mark.parametrize(
-    ("model", "part", "value"),
+    ("model", "name", "value"),
     [
-        (blocks(), "_F.near", 2**40),
-        (blocks(), "_F.sizes", 10**9),
-        (blocks(), "_F.members", -1),
+        (blocks(), "_F.neighbors.near", 2**40),
+        (blocks(), "_F.blocks.sizes", 10**9),
+        (blocks(), "_F.blocks.members", -1),
         (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_center", 10**6),
         (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_F.chosen.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indices", 2**30),
@@ -174,27 +127,27 @@ def regression(learner):
         (modicum.OnlineKMeans(3).fit(X), "cluster_sizes_", -1.0),
     ],
 )
-def test_what_compiled_loops_trust_is_checked(model, part, value):
-    """Such a state is not saved, and one that was forged is not loaded."""
-    forged = forged_state(model, part.replace(".", "/"), value)
-    with pytest.raises(StateError, match=f"{part.split('.')[0]}|damaged"):
+def test_arrays_that_compiled_loops_do_not_check_are_checked(model, name, value):
+    """Such a state is not saved, and a forged one is not loaded."""
+    forged = forged_state(model, name.replace(".", "/"), value)
+    with pytest.raises(StateError, match=f"{name.split('.')[0]}|damaged"):
         Learner.from_bytes(forged)
-    *way, name = part.split(".")
+    *owners, attribute = name.split(".")
     owner = model
-    for step in way:
+    for step in owners:
         owner = getattr(owner, step)
     if value is None:
-        setattr(owner, name, getattr(owner, name)[:-1])
+        setattr(owner, attribute, getattr(owner, attribute)[:-1])
     else:
-        getattr(owner, name)[...] = value
+        getattr(owner, attribute)[...] = value
     with pytest.raises(StateError, match="can't be saved"):
         model.to_bytes()
 
 
-def forged_state(model, part, value):
+def forged_state(model, name, value):
     """A state with an array filled with a value, or without its last row."""
     text, arrays = state.unsealed(model.to_bytes())
-    path = next(path for path in arrays if path.endswith(part))
+    path = next(path for path in arrays if path.endswith(name))
     if value is None:
         arrays[path] = np.ascontiguousarray(arrays[path][:-1])
     else:
@@ -232,7 +185,7 @@ def test_forged_values_are_refused(change):
         Learner.from_bytes(rewritten(model.to_bytes(), change))
 
 
-def test_generators_with_a_place_beyond_their_buffer_are_refused():
+def test_generators_with_a_position_beyond_their_buffer_are_refused():
     for bits, change in (
         (np.random.MT19937, lambda c: items(c)["_rng"]["state"]["state"].update(pos=10**6)),
         (np.random.Philox, lambda c: items(c)["_rng"]["state"].update(buffer_pos=1000)),
@@ -266,7 +219,7 @@ def test_a_good_file_is_not_replaced_by_an_invalid_state(tmp_path):
 
 def test_words_of_an_array_come_back():
     model = modicum.Reservoir(3, random_state=0).partial_fit(np.array(["a", "bbb", "cc", "d"]))
-    assert Learner.from_bytes(model.to_bytes()).rows_ == model.rows_
+    assert Learner.from_bytes(model.to_bytes()).points_ == model.points_
 
 
 def test_another_class_is_refused(blob):
@@ -315,8 +268,3 @@ def test_functions_must_be_given_again(tmp_path):
     again = modicum.load(tmp_path / "words.mcm", dissimilarity=apart)
     assert again.exemplars_ == model.exemplars_
     assert again.predict(words).tolist() == model.predict(words).tolist()
-
-
-def test_what_can_not_be_saved_is_named():
-    with pytest.raises(StateError, match="set"):
-        state.to_bytes({"bad": {1, 2}})

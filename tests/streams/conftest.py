@@ -1,4 +1,4 @@
-"""One table of 1,003 rows in every form that `stream` reads."""
+"""One table of 1,003 rows in every format that `stream` reads."""
 
 import gzip
 import io
@@ -40,7 +40,7 @@ def table() -> pa.Table:
 
 
 class Tensor:
-    """As much of a torch tensor as a reader may use."""
+    """The methods of a torch tensor that a reader uses."""
 
     def __init__(self, values: np.ndarray):
         self._values = values
@@ -63,7 +63,7 @@ class Tensor:
 
 
 class Loader:
-    """A DataLoader: can be iterated again, gives lists of tensors of uneven length."""
+    """Like a torch DataLoader: can be iterated again, yields lists of tensors of different lengths."""
 
     def __init__(self, values: np.ndarray):
         self._values = values
@@ -79,8 +79,8 @@ def _parquet(folder: Path, table: pa.Table) -> Path:
 
 
 def _parquet_folder(folder: Path, table: pa.Table) -> Path:
-    for i, begin in enumerate(range(0, len(table), 401)):
-        pa.parquet.write_table(table.slice(begin, 401), folder / f"part-{i}.parquet", row_group_size=100)
+    for i, first in enumerate(range(0, len(table), 401)):
+        pa.parquet.write_table(table.slice(first, 401), folder / f"table-{i}.parquet", row_group_size=100)
     (folder / "_SUCCESS").touch()
     return folder
 
@@ -122,10 +122,10 @@ def _written(name: str, text: Callable[[pa.Table], bytes]) -> Callable[[Path, pa
 
 
 def _csv_glob(folder: Path, table: pa.Table) -> str:
-    for i, begin in enumerate(range(0, len(table), 300)):
-        (folder / f"part{i}.csv").write_bytes(_csv_text(table.slice(begin, 300)))
+    for i, first in enumerate(range(0, len(table), 300)):
+        (folder / f"table{i}.csv").write_bytes(_csv_text(table.slice(first, 300)))
     (folder / "notes.txt").touch()
-    return f"{folder}/part*.csv"
+    return f"{folder}/table*.csv"
 
 
 def _npy(folder: Path, table: pa.Table) -> Path:
@@ -214,7 +214,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) -> A
 
 @pytest.fixture(params=SOURCES | ONCE)
 def new_source(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) -> Callable[[], Any]:
-    """Makes the source anew each time, so that it may be one that is read only once."""
+    """A function that creates the source, which may be one that can be read only once."""
     return lambda: (SOURCES | ONCE)[request.param](tmp_path, table)
 
 

@@ -1,4 +1,4 @@
-"""Which columns become X, y and weight, what they are called, and what is read for them."""
+"""Columns of X, y and weight: which ones, their names and dtypes, and what is read for them."""
 
 import subprocess
 import sys
@@ -135,7 +135,7 @@ def test_decimals_are_numbers():
 
 
 def test_whole_numbers_may_turn_into_others_later(tmp_path):
-    n = 300_000  # the file is longer than the part from which types are inferred
+    n = 300_000  # the file is longer than the head from which types are inferred
     for name, line in (("x.csv", "%s,1\n"), ("x.jsonl", '{"a": %s, "b": 1}\n')):
         header = "a,b\n" if name == "x.csv" else ""
         (tmp_path / name).write_text(header + line % 1 * n + line % 2.5)
@@ -225,7 +225,7 @@ def test_length_is_known_beforehand(source):
 def test_length_is_not_known_beforehand(source):
     rows = stream(source, passes=3)
     assert (rows.n_rows, rows.total) == (None, None)
-    with pytest.raises(DataError, match="target can be an array only if the number of rows is known"):
+    with pytest.raises(DataError, match="target can be an array only if the number of rows is known in advance"):
         stream(source, target=np.zeros(1_003))
 
 

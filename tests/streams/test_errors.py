@@ -1,4 +1,4 @@
-"""What can't be learned from is named: file, row, column, value, and the way out."""
+"""Errors name the file, row, column and value, and the remedy."""
 
 import gzip
 
@@ -41,17 +41,17 @@ MANY = 300_000  # rows that reach beyond the first MiB, from which types are inf
         ("x.csv", "a" * 2**21, "x.csv: the first line is longer than 1 MiB."),
         ("x.csv", "a" * 2**18 + ",b\n1,2\n", "x.csv: the first line can't be read as CSV: field larger than"),
         ("x.csv", "a,b\n" + "1,x\n" * 9 + "1," + "x" * 2**24 + "\n", "x.csv: a row is longer than 4 MiB."),
-        ("x.csv", 'a,b\n1,"x\n2,y\n', "x.csv: a quote at the beginning of a cell has no end"),
-        ("x.csv", "a,b\n1,\0\n", "x.csv: there are NUL bytes in it"),
+        ("x.csv", 'a,b\n1,"x\n2,y\n', "x.csv: a quote at the start of a cell is never closed"),
+        ("x.csv", "a,b\n1,\0\n", "x.csv: it contains NUL bytes"),
         ("x.jsonl", '{"a":1} {"a":2}\n', "x.jsonl: data row 1: expected a JSON object; got"),
         (
             "x.jsonl",
             '{"a":1}\n{"a":1,"b":' + "[" * 65 + "]" * 65 + "}\n",
-            "x.jsonl: data row 2: more than 64 objects and lists in each other.",
+            "x.jsonl: data row 2: objects and lists are nested more than 64 deep.",
         ),
         ("x.jsonl", "".join(f'{{"k{i}":1}}\n' for i in range(9_000)), "9,000 objects with 9,000 different keys"),
         ("x.jsonl", '{"a":1}\n{"a":"' + "x" * 2**24, "x.jsonl: a line is longer than 4 MiB."),
-        ("x.svm", "1 1000000000:1\n", "x.svm: data row 1: a column can be 16,777,216 at most; got 1000000000."),
+        ("x.svm", "1 1000000000:1\n", "x.svm: data row 1: column numbers may be at most 16,777,216; got 1000000000."),
         ("x.svm", "1 1:inf\n", "x.svm: data row 1, column 0: inf is not a finite number."),
         ("x.jsonl", "\n \n", "x.jsonl: the file is empty."),
         ("x.jsonl", '{"a":1}\n\n{"b":2}\n', "x.jsonl: data row 2, column 'a': missing value."),
@@ -205,11 +205,11 @@ def test_target_arrays_must_fit():
 def test_chunks_must_agree():
     assert "a list, chunk 3: 3 columns, but the first chunk had 2." in error([np.eye(2), np.eye(2), np.eye(3)])
     assert "chunk 2: list, but the first chunk was ndarray" in error([np.eye(2), ["a"]])
-    assert "chunk 2: y must come with every chunk or with none" in error([(np.eye(2), [0, 1]), np.eye(2)])
+    assert "chunk 2: y must be in every chunk or in none" in error([(np.eye(2), [0, 1]), np.eye(2)])
     assert "chunk 1: y has shape (3,), but X has 2 rows" in error(iter([(np.eye(2), [0, 1, 2])]))
     assert "chunk 2: expected a 2-D array, a list, or a pair (X, y); got 1-D ndarray" in error((np.eye(2), np.ones(2)))
     assert "chunk 1: expected a 2-D array, a list, or a pair (X, y); got str" in error(iter(["u", "v"]))
-    assert "bring their own target" in error([(np.eye(2), [0, 1])], target=0)
+    assert "have a target of their own" in error([(np.eye(2), [0, 1])], target=0)
     assert "objects have no columns" in error(iter([["a"]]), columns=[0])
 
 
@@ -230,7 +230,7 @@ def test_a_column_with_broken_bytes_is_not_left_out(tmp_path, cell):
     [
         ("a,b\n1,2\n".encode("utf-16"), "this is UTF-16 text. Save it as UTF-8."),
         ("größe,b\n1,2\n".encode("latin1"), "the first line is not UTF-8 text."),
-        (gzip.compress(b"a,b\n1,2\n"), "this is a gzip file, whose name must end in .gz."),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0), "this is a gzip file, whose name must end in .gz."),
         (b"PK\x03\x04", "this is a zip file."),
     ],
 )
@@ -248,6 +248,6 @@ def test_columns_left_out_are_known(table):
 def test_an_array_of_a_npz_file_has_a_gib_at_most(tmp_path, monkeypatch):
     np.savez(tmp_path / "x.npz", X=np.eye(2), other=np.ones(9))
     monkeypatch.setattr("modicum.streams.readers.array_files.MOST_BYTES", 31)
-    assert "x.npz: 32 bytes, but arrays of .npz files can have 1 GiB at most." in error(tmp_path / "x.npz")
+    assert "x.npz: 32 bytes, but arrays in .npz files may have at most 1 GiB." in error(tmp_path / "x.npz")
     monkeypatch.setattr("modicum.streams.readers.array_files.MOST_BYTES", 32)
     assert stream(tmp_path / "x.npz").n_rows == 2

@@ -1,4 +1,4 @@
-"""Every source: the same rows, the same chunks, resumed anywhere, in passes, shuffled."""
+"""Every source gives the same rows in the same chunks: whole, resumed, in passes and shuffled."""
 
 import threading
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_passes_and_resuming_in_a_later_one(source):
 
 
 def test_start_beyond_the_end_is_an_error(new_source):
-    with pytest.raises(DataError, match=r"start=1,004 is beyond its 1,003 rows"):
+    with pytest.raises(DataError, match=r"start=1,004 exceeds its 1,003 rows"):
         list(stream(new_source(), start=1_004))
 
 
@@ -86,17 +86,17 @@ def test_shuffling_permutes_and_can_be_repeated_and_resumed(source, values, buff
         assert order != ids(chunks(seed=4))
 
 
-def test_shuffled_order_is_that_of_a_buffer_served_row_by_row():
+def test_shuffled_order_is_that_of_row_by_row_replacement():
     n, buffer = 3_000, 70
     rng = np.random.default_rng([5, 0])  # the generator of seed 5, first pass
-    seats, expected = list(range(buffer)), []
+    slots, expected = list(range(buffer)), []
     for row in range(buffer, n):
-        seat = rng.integers(buffer)
-        expected.append(seats[seat])
-        seats[seat] = row
+        slot = rng.integers(buffer)
+        expected.append(slots[slot])
+        slots[slot] = row
     got = ids(stream(np.arange(n)[:, None], shuffle_buffer=buffer, random_state=5))
     assert got[: n - buffer] == expected
-    assert sorted(got[n - buffer :]) == sorted(seats)
+    assert sorted(got[n - buffer :]) == sorted(slots)
 
 
 def test_shuffling_lists_keeps_labels_with_their_objects():
@@ -123,10 +123,10 @@ def test_position_counts_the_chunks_given(source):
         positions.append(numbers.position)
     assert positions == [0, 400, 800, 1_003]
     next(iter(numbers))
-    assert numbers.position == 400  # begun anew
+    assert numbers.position == 400  # a new iteration
 
 
-def test_chunk_size_follows_the_bytes_of_a_row():
+def test_chunk_size_depends_on_the_bytes_of_a_row():
     sizes = {width: stream(np.zeros((10, width), np.float32)).chunk_size for width in (1, 64, 100_000)}
     assert sizes == {1: 65_536, 64: 32_768, 100_000: 1_024}
     assert stream(["a", "b"]).chunk_size == 1_024
@@ -151,7 +151,7 @@ def test_rows_held_back_from_a_reused_buffer_are_not_overwritten():
         assert chunk.X.ravel().tolist() == chunk.y.tolist() == (chunk.row_ids // 3).tolist()
 
 
-def test_a_source_read_once_refuses_a_second_look(one_shot):
+def test_a_source_that_was_read_once_can_not_be_read_again(one_shot):
     once = stream(one_shot, chunk_size=100)
     assert not once.rereadable
     assert len(list(once)) == 11
@@ -230,7 +230,7 @@ def test_stream_of_a_stream_is_itself():
     first = stream(np.eye(3))
     assert stream(first) is first
     assert isinstance(first, Stream)
-    with pytest.raises(DataError, match="already; give chunk_size, target where"):
+    with pytest.raises(DataError, match="already; set chunk_size, target where"):
         stream(first, chunk_size=2, target=np.zeros(3))
 
 

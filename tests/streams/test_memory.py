@@ -28,14 +28,17 @@ rows, resident = stream(sys.argv[1], chunk_size=8_192), []
 for chunk in rows:
     resident.append(int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20)
 assert rows.position == 2_400_000
-print(max(resident) - max(resident[:20]))  # the first chunks bring libraries and buffers
+print(max(resident) - max(resident[:20]))  # libraries and buffers are allocated in the first chunks
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("name", ["x.parquet", "x.npy"])
 def test_three_hundred_megabytes_leave_memory_as_it_was(tmp_path, name):
-    for program in (WRITE, READ):  # apart, so that memory freed by the writer can't hide what the reader needs
+    for program in (
+        WRITE,
+        READ,
+    ):  # two processes: memory freed by the writer must not hide what the reader needs
         command = [sys.executable, "-c", program, str(tmp_path / name)]
         grown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     assert float(grown) < 60

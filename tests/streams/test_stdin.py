@@ -25,8 +25,8 @@ def arrow_stream(table: pa.Table) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "arrow"])
-def test_format_is_told_by_the_first_bytes(monkeypatch, kind):
-    a = np.arange(200_000) / 2  # more than is looked at beforehand
+def test_format_is_detected_by_the_first_bytes(monkeypatch, kind):
+    a = np.arange(200_000) / 2  # more than the head that is inspected
     text = {
         "csv": lambda: "a,s\n" + "".join(f"{x},u\n" for x in a),
         "jsonl": lambda: "\n" + "".join(f'{{"a": {x}, "s": "u"}}\n' for x in a),

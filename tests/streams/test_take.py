@@ -37,7 +37,7 @@ def test_rows_taken_are_the_rows_given(source):
 def test_rows_that_are_not_there(source):
     with pytest.raises(DataError, match=r"no row 1,003 \(counted from 0\)"):
         stream(source).take([3, 1_003])
-    with pytest.raises(DataError, match="row numbers begin at 0; got -1"):
+    with pytest.raises(DataError, match="row numbers start at 0; got -1"):
         stream(source).take([-1])
 
 

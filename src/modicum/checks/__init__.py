@@ -1,9 +1,9 @@
-"""The learner contract as checks that anyone can run on a learner of their own.
+"""The contract as checks that run on any learner.
 
 >>> import modicum
 >>> modicum.check_learner(modicum.Reservoir(5, random_state=0))
 
-Each check is a function of a learner that raises AssertionError with a sentence. `CHECKS` lists them by family:
+Each check is a function of a learner that raises an AssertionError with an explanation. `CHECKS` lists them by family:
 input, stream, budget, resume, merge, weights, seed, threads, hostile, vocabulary, prose.
 """
 
@@ -28,7 +28,7 @@ CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
 
 
 def checks_for(learner: Learner) -> Iterator[tuple[str, Callable[[Learner], None]]]:
-    """(name, check) of every check that the learner's traits call for."""
+    """(name, check) of every check that applies to the traits of the learner."""
     for family, checks in CHECKS.items():
         for check in checks:
             applies = getattr(check, "applies", None)
@@ -37,10 +37,10 @@ def checks_for(learner: Learner) -> Iterator[tuple[str, Callable[[Learner], None
 
 
 def check_learner(learner: Learner) -> None:
-    """Run every check on clones of `learner`; the first broken promise is an AssertionError that names it."""
+    """Run every check on clones of `learner`; an AssertionError names the first one that fails."""
     for name, check in checks_for(learner):
         try:
             check(learner)
         except Exception as error:
-            broken = error if isinstance(error, AssertionError) else repr(error)
-            raise AssertionError(f"{type(learner).__name__} breaks {name}: {broken}") from error
+            reason = error if isinstance(error, AssertionError) else repr(error)
+            raise AssertionError(f"{type(learner).__name__} fails {name}: {reason}") from error

@@ -1,4 +1,4 @@
-"""Rows, copies and comparisons that the checks share."""
+"""Data, copies and comparisons used by several checks."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ Check = TypeVar("Check", bound=Callable[..., None])
 
 
 def when(applies: Callable[[Traits], bool]) -> Callable[[Check], Check]:
-    """Run the check only for learners with fitting traits."""
+    """Mark a check that applies only to learners with certain traits."""
 
     def mark(check: Check) -> Check:
         check.applies = applies  # type: ignore[attr-defined]
@@ -24,13 +24,13 @@ def when(applies: Callable[[Traits], bool]) -> Callable[[Check], Check]:
 
 
 def rows(count: int = 600, width: int = 4, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
-    """Three clumps of rows with some spread."""
+    """Rows of three clusters."""
     rng = np.random.default_rng(seed)
     return (rng.normal(size=(count, width)) + 6 * rng.integers(-1, 2, size=(count, 1))).astype(dtype)
 
 
 def targets(learner: Learner, X: np.ndarray) -> np.ndarray | None:
-    """A target for learners that need one."""
+    """Targets, for learners that require them."""
     if not learner.__sklearn_tags__().target_tags.required:
         return None
     return (X[:, 0] > 0).astype(int)
@@ -43,17 +43,21 @@ def fresh(learner: Learner) -> Learner:
 
 
 def learned(learner: Learner, X: np.ndarray, chunk: int = 100, sample_weight: np.ndarray | None = None) -> Learner:
-    """A fresh copy that has seen X in chunks."""
+    """A fresh copy that has learned X in chunks."""
     model, y = fresh(learner), targets(learner, X)
-    for start in range(0, len(X), chunk):
-        piece = slice(start, start + chunk)
-        weight = None if sample_weight is None else sample_weight[piece]
-        model.partial_fit(X[piece], None if y is None else y[piece], weight)
+    for rows_of_chunk in chunks_of(len(X), chunk):
+        weight = None if sample_weight is None else sample_weight[rows_of_chunk]
+        model.partial_fit(X[rows_of_chunk], None if y is None else y[rows_of_chunk], weight)
     return model
 
 
+def chunks_of(count: int, size: int) -> list[slice]:
+    """Slices of `size` rows that cover `count` rows."""
+    return [slice(first, first + size) for first in range(0, count, size)]
+
+
 def outputs(model: Learner, X: np.ndarray) -> dict[str, Any]:
-    """What the model answers for X, and all public learned values."""
+    """All answers of the model for X, and all public learned values."""
     found: dict[str, Any] = {}
     for name in ANSWERS:
         if hasattr(model, name):
@@ -63,29 +67,29 @@ def outputs(model: Learner, X: np.ndarray) -> dict[str, Any]:
     return found
 
 
-def answers(model: Learner, X: np.ndarray) -> None:
-    """Ask for everything; numbers that are predicted must be finite."""
+def check_answers(model: Learner, X: np.ndarray) -> None:
+    """Ask for all answers; numbers among them must be finite."""
     for name, found in outputs(model, X).items():
         if name in ANSWERS and found.dtype.kind == "f":
-            assert np.isfinite(found).all(), f"{name} gives numbers that are not finite"
+            assert np.isfinite(found).all(), f"{name} returns numbers that are not finite"
 
 
 def functions_of(model: Learner) -> dict[str, Any]:
-    """Parameters that a file can only name."""
+    """Parameters that are functions, which a file can't hold."""
     return {name: value for name, value in model.get_params(deep=False).items() if callable(value)}
 
 
 def public_values(model: Learner) -> list[str]:
-    """Names of learned values: they end in an underscore. A learner within is judged by what the whole answers."""
+    """Names of learned values, which end in an underscore, except nested learners."""
     names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_") and name != "labels_"]
     return [name for name in names if hasattr(model, name) and not isinstance(getattr(model, name), Learner)]
 
 
 def assert_same(left: Any, right: Any, what: str) -> None:
-    """Equal to the bit, dicts and arrays included."""
+    """Assert that two values are equal bit for bit, dicts and arrays included."""
     if isinstance(left, dict):
         assert left.keys() == right.keys(), f"{what}: {sorted(left)} against {sorted(right)}"
-        for key in left.keys() - {"seconds"}:  # how long it took may differ
+        for key in left.keys() - {"seconds"}:  # measured times differ
             assert_same(left[key], right[key], f"{what}, {key}")
     elif hasattr(left, "toarray"):
         assert_same(left.toarray(), right.toarray(), what)
@@ -97,7 +101,7 @@ def assert_same(left: Any, right: Any, what: str) -> None:
 
 
 def error_of(call: Callable[[], Any]) -> str:
-    """The message of the ValueError that the call must raise."""
+    """The message of the ValueError that a call must raise."""
     try:
         call()
     except ValueError as error:
@@ -106,9 +110,9 @@ def error_of(call: Callable[[], Any]) -> str:
 
 
 def assert_within_budget(model: Learner) -> None:
-    """A budget covers everything that is held: so many rows, or so many bytes."""
+    """Assert that the rows or bytes held are within the budget."""
     budget = as_budget(getattr(model, "budget", None))
     if budget.rows is not None:
-        assert model.n_retained_ <= budget.rows, f"{model.n_retained_} rows held, the budget is {budget.rows}"
+        assert model.n_retained_ <= budget.rows, f"{model.n_retained_} rows held, but the budget is {budget.rows}"
     if budget.nbytes is not None:
-        assert model.nbytes_ <= budget.nbytes, f"{model.nbytes_} bytes held, the budget is {budget.nbytes}"
+        assert model.nbytes_ <= budget.nbytes, f"{model.nbytes_} bytes held, but the budget is {budget.nbytes}"

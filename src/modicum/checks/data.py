@@ -1,4 +1,4 @@
-"""Input: it is checked before the state is touched, never written to, never kept."""
+"""Input: it is checked before the state changes, never written to, and never kept."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from modicum.checks.common import error_of, fresh, learned, outputs, rows, targets, when
+from modicum.checks.common import chunks_of, error_of, fresh, learned, outputs, rows, targets, when
 from modicum.contract.learner import Learner
 
 
@@ -24,7 +24,7 @@ def input_is_not_kept(learner: Learner) -> None:
     model = fresh(learner).partial_fit(X, targets(learner, X))
     before = model.to_bytes()
     X[:] = 99.0
-    assert model.to_bytes() == before, "changing the caller's array changed the learner: it keeps a view"
+    assert model.to_bytes() == before, "changing the caller's array changed the learner: it holds a view"
 
 
 def float32_stays_float32(learner: Learner) -> None:
@@ -34,7 +34,7 @@ def float32_stays_float32(learner: Learner) -> None:
         assert model.transform(X).dtype == np.float32, "float32 rows were transformed to another dtype"
 
 
-def bad_rows_are_named_and_leave_no_trace(learner: Learner) -> None:
+def bad_rows_are_named_and_change_nothing(learner: Learner) -> None:
     X = rows()
     model = learned(learner, X)
     before = model.to_bytes()
@@ -43,12 +43,12 @@ def bad_rows_are_named_and_leave_no_trace(learner: Learner) -> None:
         bad = X[:10].copy()
         bad[7, 2] = value
         message = error_of(partial(model.partial_fit, bad, y))
-        for part in (word, "7", "2"):
-            assert part in message.lower(), f"the error for {value} does not say {part!r}: {message}"
+        for text in (word, "7", "2"):
+            assert text in message.lower(), f"the error for {value} does not contain {text!r}: {message}"
     message = error_of(lambda: model.partial_fit(X[:10, :3], y))
     assert "3" in message, f"the width error does not name both widths: {message}"
     assert "4" in message, f"the width error does not name both widths: {message}"
-    assert model.to_bytes() == before, "a refused chunk left a trace"
+    assert model.to_bytes() == before, "a refused chunk changed the state"
     model.partial_fit(X[:10], y)
 
 
@@ -63,7 +63,7 @@ def bad_weights_are_named(learner: Learner) -> None:
     assert "-1" in message, f"the error does not name the value: {message}"
 
 
-def nothing_learned_nothing_told(learner: Learner) -> None:
+def answers_before_any_data_raise_not_fitted(learner: Learner) -> None:
     model = fresh(learner)
     for name in ("predict", "transform", "score_samples"):
         if hasattr(model, name):
@@ -71,35 +71,34 @@ def nothing_learned_nothing_told(learner: Learner) -> None:
                 getattr(model, name)(rows(3))
             except NotFittedError:
                 continue
-            raise AssertionError(f"{name} before any data must raise NotFittedError")
+            raise AssertionError(f"{name} must raise NotFittedError before any data")
 
 
 @when(lambda traits: traits.sparse)
-def sparse_rows_teach_the_same(learner: Learner) -> None:
+def sparse_and_dense_rows_agree(learner: Learner) -> None:
     from scipy import sparse
 
     X = rows(80)
     if "center" in learner.get_params():
         learner = clone(learner).set_params(center=False)  # sparse rows are not centered
     X[np.abs(X) < 1] = 0
-    dense, thin = learned(learner, X), fresh(learner)
+    dense, other = learned(learner, X), fresh(learner)
     y = targets(learner, X)
-    for start in range(0, len(X), 100):
-        part = slice(start, start + 100)
-        thin.partial_fit(sparse.csr_matrix(X[part]), None if y is None else y[part])
-    assert dense.n_seen_ == thin.n_seen_
+    for chunk in chunks_of(len(X), 100):
+        other.partial_fit(sparse.csr_matrix(X[chunk]), None if y is None else y[chunk])
+    assert dense.n_seen_ == other.n_seen_
     if hasattr(dense, "predict"):
-        left, right = dense.predict(X), thin.predict(sparse.csr_matrix(X))
+        left, right = dense.predict(X), other.predict(sparse.csr_matrix(X))
         agree = np.mean(np.isclose(left, right, rtol=1e-4, atol=1e-6) if left.dtype.kind == "f" else left == right)
-        assert agree > 0.9, f"dense and sparse predictions agree on {agree:.0%} of rows only"
+        assert agree > 0.9, f"dense and sparse predictions agree on only {agree:.0%} of rows"
 
 
 CHECKS = [
     input_is_not_written_to,
     input_is_not_kept,
     float32_stays_float32,
-    bad_rows_are_named_and_leave_no_trace,
+    bad_rows_are_named_and_change_nothing,
     bad_weights_are_named,
-    nothing_learned_nothing_told,
-    sparse_rows_teach_the_same,
+    answers_before_any_data_raise_not_fitted,
+    sparse_and_dense_rows_agree,
 ]

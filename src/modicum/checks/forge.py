@@ -1,7 +1,7 @@
-"""States that somebody wrote by hand: whole files with a right digest and wrong contents.
+"""Forged states: files with a valid digest and invalid contents.
 
 `forgeries` changes one thing at a time: a number, a name, a class, an attribute, or the dtype, shape or values of an
-array. Each must be refused with a `StateError`, or do no harm.
+array. Each must be refused with a `StateError`, or be harmless.
 """
 
 import copy
@@ -27,18 +27,18 @@ HOSTILE: dict[type, list[Any]] = {
     type(None): [0, 1.5, "x", [], [1, 2], {"$": "dict", "items": {}}],
     list: [[], [0], ["x", None], {"$": "dict", "items": {}}, 5],
 }
-MODEST = [-1, 0, 1, 7, 2**70, 1.5, "x", None]  # for parameters: large ones are honest, and ask for much work
+MODEST = [-1, 0, 1, 7, 2**70, 1.5, "x", None]  # for parameters: large ones are valid, and cause much work
 NUMBERS = (np.nan, np.inf, -1, 0, 1, 2**31 - 1, 2**40, -(2**63))
 Forgery = tuple[str, bytes]
 
 
 def forgeries(blob: bytes, rng: np.random.Generator) -> Iterator[Forgery]:
-    """(what was done, forged state) for ever, in random order."""
+    """An endless sequence of (description, forged state), in random order."""
     text, arrays = unsealed(blob)
     header = json.loads(text)
-    places = list(_places(header["content"], "content"))
+    paths = [path for path, _ in _values(header["content"], "content")]
     kinds: list[Callable[[], tuple[str, Any, dict[str, np.ndarray]]]] = [
-        lambda: (*_change_value(header, places[rng.integers(len(places))][0], rng), arrays),
+        lambda: (*_change_value(header, paths[rng.integers(len(paths))], rng), arrays),
         lambda: _change_array(header, arrays, rng),
     ]
     while True:
@@ -46,28 +46,28 @@ def forgeries(blob: bytes, rng: np.random.Generator) -> Iterator[Forgery]:
         yield what, sealed(json.dumps(changed), held)
 
 
-def _places(value: Any, *path: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def _values(value: Any, *path: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """(path, value) of everything within a JSON value."""
     yield path, value
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
-        yield from _places(item, *path, key)
+        yield from _values(item, *path, key)
 
 
 def _change_value(header: Any, path: tuple[Any, ...], rng: np.random.Generator) -> tuple[str, Any]:
-    """The header with the value at a path replaced, left out, or given a neighbor that nobody asked for."""
+    """The header with the value at a path replaced, left out, or given an undeclared key."""
     header = copy.deepcopy(header)
     owner = header
     for key in path[:-1]:
         owner = owner[key]
     value, name = owner[path[-1]], "/".join(map(str, path))
-    deed = rng.integers(8)
-    if deed == 0 and len(path) > 1:
+    change = rng.integers(8)
+    if change == 0 and len(path) > 1:
         del owner[path[-1]]
         return f"{name} left out", header
-    if deed == 1 and isinstance(value, dict):
+    if change == 1 and isinstance(value, dict):
         value[str(rng.choice(["predict", "partial_fit", "_learn", "n_seen_", "values", "kernel", "_rng"]))] = 2
-        return f"{name} with a key of ours", header
+        return f"{name} with an undeclared key", header
     if path[-1] == "class":
         owner["class"] = str(rng.choice(sorted([*Part._known, *LEARNERS])))
     else:
@@ -79,35 +79,35 @@ def _change_value(header: Any, path: tuple[Any, ...], rng: np.random.Generator) 
 def _change_array(
     header: Any, arrays: dict[str, np.ndarray], rng: np.random.Generator
 ) -> tuple[str, Any, dict[str, np.ndarray]]:
-    """The arrays with one of them changed in dtype, shape or values, or gone."""
+    """The arrays with one of them changed in dtype, shape or values, or left out."""
     path = sorted(arrays)[rng.integers(len(arrays))]
     array, others = arrays[path], {name: array for name, array in arrays.items() if name != path}
-    deed = int(rng.integers(9))
-    if deed == 0:
-        return f"{path} gone", header, others
-    if deed == 1:
+    change = int(rng.integers(9))
+    if change == 0:
+        return f"{path} left out", header, others
+    if change == 1:
         other = arrays[sorted(arrays)[rng.integers(len(arrays))]]
         return f"{path} is another array", header, others | {path: other}
     with np.errstate(all="ignore"):
-        changed, what = _changed(array, deed, rng)
+        changed, what = _changed(array, change, rng)
     return f"{path} {what}", header, others | {path: np.ascontiguousarray(changed)}
 
 
-def _changed(array: np.ndarray, deed: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
-    if deed == 2:
+def _changed(array: np.ndarray, change: int, rng: np.random.Generator) -> tuple[np.ndarray, str]:
+    if change == 2:
         dtype = rng.choice(["float32", "float64", "int32", "int64", "bool", "uint8"])
         return array.astype(dtype), f"as {dtype}"
-    if deed == 3:
+    if change == 3:
         return array[:-1], "without its last row"
-    if deed == 4:
+    if change == 4:
         return np.concatenate([array, array]), "twice"
-    if deed == 5:
+    if change == 5:
         return array.reshape(-1) if array.ndim > 1 else array[:, None], "in another shape"
-    if deed == 6:
+    if change == 6:
         return array.T[:-1].T, "without its last column"
     number = NUMBERS[rng.integers(len(NUMBERS))]
     changed = array.copy()
-    if deed == 7:
+    if change == 7:
         changed[...] = np.array(number).astype(array.dtype)
         return changed, f"all {number}"
     if changed.size:
@@ -116,13 +116,13 @@ def _changed(array: np.ndarray, deed: int, rng: np.random.Generator) -> tuple[np
 
 
 def harm_of_state(forged: bytes, X: np.ndarray, y: np.ndarray | None, **functions: Any) -> str | None:
-    """What goes wrong with a forged state, other than a clear error; None if nothing does."""
+    """What goes wrong with a forged state, apart from a clear error; None if nothing does."""
     try:
         model = Learner.from_bytes(forged, **functions)
     except StateError:
         return None
     except Exception as error:
-        return f"loading ends in {error!r}, not in a StateError"
+        return f"loading raises {error!r}, not a StateError"
     with warnings.catch_warnings(action="ignore"):
         return _harm_in_use(model, forged, X, y, **functions)
 
@@ -137,8 +137,8 @@ def _harm_in_use(model: Learner, forged: bytes, X: np.ndarray, y: np.ndarray | N
     ):
         try:
             use()
-        except ValueError:  # a clear error, ours or numpy's
+        except ValueError:  # a clear error, of modicum or numpy
             return None
         except Exception as error:
-            return f"{name} ends in {error!r}"
+            return f"{name} raises {error!r}"
     return None

@@ -1,4 +1,4 @@
-"""Hostile: chunks and state files may be broken or forged; what is refused leaves no trace, and nothing is harmed."""
+"""Hostile: broken chunks and forged state files are refused without changing anything, or are harmless."""
 
 import warnings
 from contextlib import suppress
@@ -6,17 +6,17 @@ from functools import partial
 
 import numpy as np
 
-from modicum.checks.common import answers, error_of, fresh, functions_of, learned, rows, targets
+from modicum.checks.common import check_answers, error_of, fresh, functions_of, learned, rows, targets
 from modicum.checks.forge import forgeries, harm_of_state
 from modicum.checks.odd import harm_of_chunk, odd_chunks
 from modicum.contract.learner import Learner
 from modicum.exceptions import ModicumError, StateError
 
-FORGERIES = 24  # of one state; the attack in `tests/attack` tries thousands
-EVERY = 17  # one of so many odd chunks is tried
+FORGERIES = 24  # tried per state; `tests/attack` tries thousands
+EVERY = 17  # every 17th of the odd chunks is tried
 
 
-def a_refused_first_chunk_leaves_nothing(learner: Learner) -> None:
+def a_refused_first_chunk_leaves_no_state(learner: Learner) -> None:
     X = rows(20)
     y = targets(learner, X)
     for value in (np.nan, 1e200):
@@ -25,7 +25,7 @@ def a_refused_first_chunk_leaves_nothing(learner: Learner) -> None:
         model = fresh(learner)
         error_of(partial(model.partial_fit, bad, y))
         assert not model._fields(), f"a refused first chunk left {', '.join(model._fields())}"
-        answers(model.partial_fit(X, y), X)
+        check_answers(model.partial_fit(X, y), X)
 
 
 def odd_chunks_are_learned_or_refused(learner: Learner) -> None:
@@ -40,14 +40,14 @@ def odd_chunks_are_learned_or_refused(learner: Learner) -> None:
         assert harm is None, f"{name} as a later chunk: {harm}"
 
 
-def a_failure_midway_is_undone_or_said(learner: Learner) -> None:
+def a_failure_midway_is_undone_or_reported(learner: Learner) -> None:
     X, more = rows(200), rows(50, seed=1)
     model = learned(learner, X)
     before, learn = model.to_bytes(), type(model)._learn
 
     def fail(*args: object) -> None:
         learn(model, *args)  # type: ignore[arg-type]
-        raise MemoryError("a failure of the check's own")
+        raise MemoryError("raised by the check")
 
     model.__dict__["_learn"] = fail
     with suppress(MemoryError):
@@ -56,8 +56,10 @@ def a_failure_midway_is_undone_or_said(learner: Learner) -> None:
     try:
         after = model.to_bytes()
     except StateError:
-        return  # it says that it is torn
-    assert after == before, "learning failed midway, and the learner is neither as it was nor says that it is not"
+        return  # it reports that it is torn
+    assert after == before, (
+        "learning failed midway, and the learner neither restored its state nor reports that it is torn"
+    )
 
 
 def huge_values_are_refused_or_answered(learner: Learner) -> None:
@@ -72,7 +74,7 @@ def huge_values_are_refused_or_answered(learner: Learner) -> None:
         except ModicumError:
             continue
         with warnings.catch_warnings(action="ignore"):
-            answers(model.partial_fit(X, y), X)
+            check_answers(model.partial_fit(X, y), X)
 
 
 def forged_states_are_refused_or_harmless(learner: Learner) -> None:
@@ -85,9 +87,9 @@ def forged_states_are_refused_or_harmless(learner: Learner) -> None:
 
 
 CHECKS = [
-    a_refused_first_chunk_leaves_nothing,
+    a_refused_first_chunk_leaves_no_state,
     odd_chunks_are_learned_or_refused,
-    a_failure_midway_is_undone_or_said,
+    a_failure_midway_is_undone_or_reported,
     huge_values_are_refused_or_answered,
     forged_states_are_refused_or_harmless,
 ]

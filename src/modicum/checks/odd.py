@@ -1,6 +1,6 @@
-"""Chunks as they come from the world outside: other dtypes, layouts and containers, huge and tiny numbers, odd weights.
+"""Odd chunks: unusual dtypes, layouts and containers, huge and tiny numbers, odd weights.
 
-Each is learned or refused. Refused means unchanged: the same bytes, or nothing at all if it was the first chunk.
+Each is learned or refused. A refused chunk changes nothing; if it was the first, the learner stays unfitted.
 """
 
 import warnings
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from modicum.checks.common import answers
+from modicum.checks.common import check_answers
 from modicum.contract.learner import Learner
 
 Chunk = dict[str, Any]  # arguments of `partial_fit`
@@ -19,7 +19,7 @@ Make = Callable[[np.ndarray], Any]
 
 
 def odd_chunks(X: np.ndarray, y: np.ndarray | None) -> Iterator[tuple[str, Chunk]]:
-    """(name, chunk) of odd chunks like the good rows X with targets y."""
+    """(name, chunk) of odd chunks made from valid rows X with targets y."""
     good = {"X": X} if y is None else {"X": X, "y": y}
     for makers, key in ((ROWS, "X"), (TARGETS, "y"), (WEIGHTS, "sample_weight"), (IDS, "row_ids")):
         for name, make in makers.items():
@@ -28,7 +28,7 @@ def odd_chunks(X: np.ndarray, y: np.ndarray | None) -> Iterator[tuple[str, Chunk
 
 
 def harm_of_chunk(model: Learner, chunk: Chunk, good: Chunk) -> str | None:
-    """What goes wrong with a chunk, other than that it is refused; None if nothing does."""
+    """What goes wrong with a chunk, apart from a refusal; None if nothing does."""
     with warnings.catch_warnings(action="ignore"):
         return _harm_of_chunk(model, chunk, good)
 
@@ -39,23 +39,23 @@ def _harm_of_chunk(model: Learner, chunk: Chunk, good: Chunk) -> str | None:
         model.partial_fit(**chunk)
     except (ValueError, TypeError):
         if model.to_bytes() != before:
-            return "it is refused, and yet it changes the learner"
+            return "it is refused, but changes the learner"
         was_fitted = True
         model.partial_fit(**good)
     except Exception as error:
-        return f"it ends in {error!r}"
+        return f"it raises {error!r}"
     try:
         model.to_bytes()
         if model._is_fitted():
-            answers(model, good["X"])
+            check_answers(model, good["X"])
     except Exception as error:
         if was_fitted or not isinstance(error, ValueError | TypeError):  # a first chunk may have had other columns
-            return f"after it, asking ends in {error!r}"
+            return f"afterwards, asking raises {error!r}"
     return None
 
 
 def _like(key: str, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-    """Good targets, weights or ids."""
+    """Valid targets, weights or ids."""
     if key == "y" and y is not None:
         return y
     return np.ones(len(X)) if key == "sample_weight" else np.arange(len(X))

@@ -1,4 +1,4 @@
-"""Prose: the docstring says what a user needs, and the constructor only stores."""
+"""Prose: the docstring is complete, and errors about parameters name them."""
 
 import inspect
 import re
@@ -33,7 +33,7 @@ def wrong_parameters_are_named(learner: Learner) -> None:
 
 
 class _Wrong:
-    """Nothing that any parameter could be."""
+    """An object that no parameter accepts."""
 
 
 CHECKS = [docstring_has_its_sections, every_parameter_is_described_and_constrained, wrong_parameters_are_named]

@@ -3,24 +3,23 @@
 import tempfile
 from pathlib import Path
 
-from modicum.checks.common import assert_same, fresh, functions_of, learned, outputs, rows, targets
+from modicum.checks.common import assert_same, chunks_of, fresh, functions_of, learned, outputs, rows, targets
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 
 
-def going_on_after_loading_is_never_having_stopped(learner: Learner) -> None:
+def resuming_equals_never_stopping(learner: Learner) -> None:
     X = rows()
     y = targets(learner, X)
     straight, stopped = learned(learner, X), fresh(learner)
-    for start in range(0, len(X), 100):
-        part = slice(start, start + 100)
-        stopped.partial_fit(X[part], None if y is None else y[part])
+    for chunk in chunks_of(len(X), 100):
+        stopped.partial_fit(X[chunk], None if y is None else y[chunk])
         stopped = Learner.from_bytes(stopped.to_bytes(), **functions_of(stopped))
     assert_same(outputs(stopped, X), outputs(straight, X), "after loading")
-    assert stopped.to_bytes() == straight.to_bytes(), "the states differ in something that is not shown"
+    assert stopped.to_bytes() == straight.to_bytes(), "the saved states differ"
 
 
-def a_file_holds_it_all(learner: Learner) -> None:
+def a_file_restores_all_answers(learner: Learner) -> None:
     X = rows()
     model = learned(learner, X)
     with tempfile.TemporaryDirectory() as folder:
@@ -28,7 +27,7 @@ def a_file_holds_it_all(learner: Learner) -> None:
         model.save(path)
         again = load(path, **functions_of(model))
     assert type(again) is type(model)
-    assert_same(outputs(again, X), outputs(model, X), "after a file")
+    assert_same(outputs(again, X), outputs(model, X), "after loading a file")
 
 
 def an_unfitted_learner_can_be_saved(learner: Learner) -> None:
@@ -38,4 +37,4 @@ def an_unfitted_learner_can_be_saved(learner: Learner) -> None:
     assert repr(again) == repr(model)
 
 
-CHECKS = [going_on_after_loading_is_never_having_stopped, a_file_holds_it_all, an_unfitted_learner_can_be_saved]
+CHECKS = [resuming_equals_never_stopping, a_file_restores_all_answers, an_unfitted_learner_can_be_saved]

@@ -1,4 +1,4 @@
-"""Seed: the same int, the same bytes; nobody else's random numbers are used."""
+"""Seed: the same int gives the same bytes, and the global random state is not used."""
 
 import numpy as np
 

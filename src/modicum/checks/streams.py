@@ -1,8 +1,8 @@
-"""Stream: any split into chunks will do, and looking teaches nothing."""
+"""Stream: any split into chunks is accepted, and answering does not learn."""
 
 import numpy as np
 
-from modicum.checks.common import assert_same, fresh, learned, outputs, rows, targets, when
+from modicum.checks.common import assert_same, chunks_of, fresh, learned, outputs, rows, targets, when
 from modicum.contract.learner import Learner
 
 
@@ -20,14 +20,14 @@ def single_rows_are_accepted(learner: Learner) -> None:
 
 
 @when(lambda traits: traits.chunk_exact)
-def any_split_gives_the_same(learner: Learner) -> None:
+def any_split_gives_the_same_state(learner: Learner) -> None:
     X = rows(300)
     whole = outputs(learned(learner, X, chunk=300), X)
     for chunk in (1, 37):
-        assert_same(outputs(learned(learner, X, chunk=chunk), X), whole, f"chunks of {chunk} against one")
+        assert_same(outputs(learned(learner, X, chunk=chunk), X), whole, f"chunks of {chunk} against one chunk")
 
 
-def empty_chunk_changes_nothing(learner: Learner) -> None:
+def an_empty_chunk_changes_nothing(learner: Learner) -> None:
     X = rows()
     model = learned(learner, X)
     before = model.to_bytes()
@@ -37,7 +37,7 @@ def empty_chunk_changes_nothing(learner: Learner) -> None:
     assert not fresh(learner).partial_fit(X[:0], y)._is_fitted(), "an empty chunk made a fresh learner fitted"
 
 
-def predicting_teaches_nothing(learner: Learner) -> None:
+def answering_changes_nothing(learner: Learner) -> None:
     X = rows()
     model = learned(learner, X)
     before = model.to_bytes()
@@ -54,11 +54,10 @@ def fit_forgets(learner: Learner) -> None:
     assert_same(outputs(again, X), outputs(once, X), "fit after another fit")
 
 
-def a_generator_of_chunks_is_enough(learner: Learner) -> None:
+def a_generator_of_chunks_is_accepted(learner: Learner) -> None:
     X = rows()
     y = targets(learner, X)
-    parts = [slice(start, start + 150) for start in range(0, len(X), 150)]
-    chunks = (X[part] if y is None else (X[part], y[part]) for part in parts)
+    chunks = (X[chunk] if y is None else (X[chunk], y[chunk]) for chunk in chunks_of(len(X), 150))
     model = fresh(learner).fit(chunks)
     assert model.n_seen_ == len(X)
     assert np.isfinite(model.nbytes_)
@@ -67,9 +66,9 @@ def a_generator_of_chunks_is_enough(learner: Learner) -> None:
 CHECKS = [
     rows_are_counted,
     single_rows_are_accepted,
-    any_split_gives_the_same,
-    empty_chunk_changes_nothing,
-    predicting_teaches_nothing,
+    any_split_gives_the_same_state,
+    an_empty_chunk_changes_nothing,
+    answering_changes_nothing,
     fit_forgets,
-    a_generator_of_chunks_is_enough,
+    a_generator_of_chunks_is_accepted,
 ]

@@ -38,13 +38,13 @@ def answers_while_learning_are_of_whole_states(learner: Learner) -> None:
     finally:
         done.set()
         thread.join()
-    assert not wrong, f"asking while another thread learns ends in {wrong[0]!r}"
-    strange = [name for name, answer in found if (name, answer) not in possible]
-    assert not strange, f"{strange[0]} gave an answer that is of no state between two chunks"
+    assert not wrong, f"asking while another thread learns raises {wrong[0]!r}"
+    torn = [name for name, answer in found if (name, answer) not in possible]
+    assert not torn, f"{torn[0]} gave an answer that belongs to no state between two chunks"
 
 
 def _ask(model: Learner, X: np.ndarray) -> list[tuple[str, bytes]]:
-    """(method, its answer) of all methods that answer, and the state as it would be saved."""
+    """(method, answer) of all methods that answer, and the state as it would be saved."""
     asked = [(name, np.asarray(getattr(model, name)(X))) for name in ANSWERS if hasattr(model, name)]
     return [("to_bytes", model.to_bytes()), *((name, answer.tobytes()) for name, answer in asked)]
 

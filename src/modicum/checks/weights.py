@@ -1,4 +1,4 @@
-"""Weights: 2 is twice, 0 is absent."""
+"""Weights: a row of weight 2 counts twice, a row of weight 0 is absent."""
 
 import numpy as np
 
@@ -24,11 +24,11 @@ def weight_zero_is_absent(learner: Learner) -> None:
 
 
 @when(lambda traits: traits.weights)
-def all_weights_twice_changes_no_prediction(learner: Learner) -> None:
+def doubling_all_weights_changes_no_prediction(learner: Learner) -> None:
     X = rows(60)
     once, twice = learned(learner, X), learned(learner, X, sample_weight=np.full(len(X), 2.0))
     if hasattr(once, "predict"):
         assert_same(twice.predict(X), once.predict(X), "predictions with all weights doubled")
 
 
-CHECKS = [weight_one_is_no_weight, weight_zero_is_absent, all_weights_twice_changes_no_prediction]
+CHECKS = [weight_one_is_no_weight, weight_zero_is_absent, doubling_all_weights_changes_no_prediction]

@@ -1,4 +1,4 @@
-"""The contract: what every learner can be asked, and what it promises."""
+"""The contract of learners: base classes, checkpoints, guarantees, picks and loading."""
 
 from modicum.contract.checkpoint import Checkpoint
 from modicum.contract.guarantee import Guarantee

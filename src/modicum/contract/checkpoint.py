@@ -11,23 +11,23 @@ from modicum.rules.invariants import Keyed, Scope, Violation, Whole, check_rule
 from modicum.rules.params import TRUTH, Where
 from modicum.state.files import temporary_name, to_bytes, write_atomically
 
-_PLACE = Keyed(position=Whole(), finished=TRUTH, run=Where(lambda value: isinstance(value, dict), "a dict"))
+_MARK = Keyed(position=Whole(), finished=TRUTH, run=Where(lambda value: isinstance(value, dict), "a dict"))
 
 
 class Checkpoint:
-    """A learner and its place in the stream, in one file, rewritten every so many seconds.
+    """A learner and its position in the stream, in one file that is rewritten at intervals.
 
-    `run` is plain data that tells which run the file belongs to; resuming another one is refused.
-    The file is an ordinary state file too: `modicum.load` reads the learner in it.
+    `every` is the interval in seconds. `run` is plain data that identifies the run; a checkpoint of another run is
+    refused. The file is a state file as well: `modicum.load` reads the learner in it.
 
     Examples
     --------
     >>> import modicum, numpy as np, tempfile
-    >>> place = Checkpoint(tempfile.mkdtemp() + "/state.mcm", every=30, run={"source": "rows.npy"})
-    >>> place.resume() is None  # nothing there yet
+    >>> checkpoint = Checkpoint(tempfile.mkdtemp() + "/state.mcm", every=30, run={"source": "rows.npy"})
+    >>> checkpoint.resume() is None  # no file yet
     True
-    >>> place.write(modicum.Reservoir(10).partial_fit(np.ones((5, 2))), position=5)
-    >>> learner, position, finished = place.resume()
+    >>> checkpoint.write(modicum.Reservoir(10).partial_fit(np.ones((5, 2))), position=5)
+    >>> learner, position, finished = checkpoint.resume()
     >>> learner.n_seen_, position, finished
     (5, 5, False)
     """
@@ -39,35 +39,37 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def resume(self, **given: Any) -> tuple[Any, int, bool] | None:
-        """(learner, position, finished) of an earlier start of this run; None when there was none."""
+        """(learner, position, finished) as last written by this run; None if there is no file."""
         if not self.path.exists():
             return None
         content = read_content(self.path)
-        place = content.get("checkpoint")
-        if place is None:
+        mark = content.get("checkpoint")
+        if mark is None:
             raise StateError(f"{self.path} is a saved learner, not a checkpoint. Choose another --checkpoint file.")
         try:
-            check_rule(_PLACE, place, Scope(None, {}))
+            check_rule(_MARK, mark, Scope(None, {}))
         except Violation as violation:
             raise StateError(f"{self.path} is damaged: its checkpoint is invalid, {violation}.") from None
         for key, value in self.run.items():
-            if place["run"].get(key) != value:
+            if mark["run"].get(key) != value:
                 raise StateError(
-                    f"{self.path} belongs to another run ({key} was {place['run'].get(key)!r}, now {value!r}). "
-                    "Delete it to start anew, or choose another file."
+                    f"{self.path} belongs to another run ({key} was {mark['run'].get(key)!r}, now {value!r}). "
+                    "Delete it to start over, or choose another file."
                 )
-        return from_content(content, str(self.path), **given), place["position"], place["finished"]
+        return from_content(content, str(self.path), **given), mark["position"], mark["finished"]
 
     def write_if_due(self, learner: Any, position: int) -> None:
+        """Write if `every` seconds have passed since the last time."""
         if time.monotonic() - self._written >= self.every:
             self.write(learner, position)
 
     def write(self, learner: Any, position: int, *, finished: bool = False) -> None:
+        """Replace the file by the present state of a learner."""
         for leftover in self.path.parent.glob(temporary_name(self.path, "*")):
-            leftover.unlink(missing_ok=True)  # of a run killed in mid-write
-        place = {"position": position, "finished": finished, "run": self.run}
+            leftover.unlink(missing_ok=True)  # of a run that was killed while writing
+        mark = {"position": position, "finished": finished, "run": self.run}
         content = learner._guard().run(learner._content)
-        write_atomically(self.path, to_bytes(content | {"checkpoint": place}))
+        write_atomically(self.path, to_bytes(content | {"checkpoint": mark}))
         self._written = time.monotonic()
 
 

@@ -1,4 +1,4 @@
-"""What a theorem promises about a learner, with the numbers filled in and the conditions named."""
+"""Guarantees: what a theorem says about a learner, with its numbers and conditions."""
 
 from abc import ABC, abstractmethod
 

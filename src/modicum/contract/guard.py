@@ -1,4 +1,4 @@
-"""One learner, one caller at a time."""
+"""A lock for each learner: one caller at a time."""
 
 import threading
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from modicum.numeric.parallel import whose_work
 
 
 class Guard:
-    """A lock that a thread may take again, as may threads that run tiles for it while it waits."""
+    """A reentrant lock: its owner may take it again, and so may threads that run tiles for the owner."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner: int | None = None
 
     def run(self, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a method, alone."""
+        """Call a method while holding the lock."""
         caller = whose_work()
         if self._owner == caller:
             return method(*args, **kwargs)
@@ -29,7 +29,7 @@ class Guard:
 
 
 def one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that waits while another thread is inside one of the same learner."""
+    """The method, run while holding the lock of its learner."""
 
     @wraps(method)
     def guarded(self: Any, /, *args: Any, **kwargs: Any) -> Any:

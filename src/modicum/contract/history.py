@@ -1,4 +1,4 @@
-"""How a learner got where it is: a record that stays small however long the stream."""
+"""The history of a learner: a record of bounded size for a stream of any length."""
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from modicum.state.part import Part
 class History(Part):
     """A table of numbers that always spans the whole stream.
 
-    Every `step`-th record is kept, and the latest; when the table is full every second one goes and the step doubles.
+    Every `step`-th record is kept, and the latest one. When the table is full, every second record is dropped and
+    `step` doubles.
     """
 
     _invariants = {
@@ -28,7 +29,8 @@ class History(Part):
         self.calls = 0
 
     def record(self, *values: float) -> None:
-        if self.calls % self.step == 0:  # the last record is one to keep: go on after it
+        """Add a record: one value per column."""
+        if self.calls % self.step == 0:  # the previous record is kept; otherwise this one overwrites it
             if self.count == len(self.table):
                 self.count = len(self.table) // 2
                 self.table[: self.count] = self.table[: 2 * self.count : 2].copy()
@@ -38,4 +40,5 @@ class History(Part):
         self.calls += 1
 
     def columns_as_arrays(self) -> dict[str, np.ndarray]:
+        """Copies of the columns by name."""
         return {name: self.table[: self.count, i].copy() for i, name in enumerate(self.columns)}

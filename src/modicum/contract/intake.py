@@ -1,4 +1,4 @@
-"""The part of the contract about input: rows, weights, targets and ids, checked before any state is touched."""
+"""Input of learners: rows, weights, targets and ids, checked before any state changes."""
 
 from typing import Any
 
@@ -21,20 +21,20 @@ from modicum.rows.kinds import is_sparse
 
 
 class Intake(BaseEstimator):
-    """Checks of input. What passes is a clean array, CSR matrix or list; anything else is an error."""
+    """Checks and conversion of input; every error names the class."""
 
     _kind: str
     _dtype: str
 
     def _takes_objects(self, X: Any) -> bool:
-        """Whether the rows of X are Python objects to this learner rather than numbers."""
+        """Hook: whether the rows of X are Python objects rather than numbers."""
         return False
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
-        """X as a clean array, CSR matrix or list; a `DataError` that names row, column and value otherwise."""
+        """X as a valid array, CSR matrix or list; a `DataError` that names row, column and value otherwise."""
         kind = "objects" if self._takes_objects(X) else "sparse" if is_sparse(X) else "dense"
         if not reset and "objects" in (kind, self._kind) and kind != self._kind:
-            raise DataError(f"{type(self).__name__}: these rows are {kind}, the ones before were {self._kind}.")
+            raise DataError(f"{type(self).__name__}: these rows are {kind}; earlier rows were {self._kind}.")
         if kind == "objects":
             X = list(X)
             if reset:
@@ -62,13 +62,13 @@ class Intake(BaseEstimator):
             X,
             reset=reset,
             accept_sparse="csr" if self.traits.sparse else False,
-            dtype=[np.float64, np.float32] if reset else self._dtype,  # what is neither becomes the first
+            dtype=[np.float64, np.float32] if reset else self._dtype,  # other dtypes become the first
             order="C",
             ensure_all_finite=False,
             ensure_min_samples=0,
         )
         if is_sparse(X) and not X.has_canonical_format:
-            X = X.copy()  # the caller's stays as it is
+            X = X.copy()  # the caller's matrix must not change
             X.sum_duplicates()
         check_values(type(self).__name__, X)
         if reset:
@@ -76,7 +76,7 @@ class Intake(BaseEstimator):
         return X
 
     def _is_as_before(self, X: Any) -> bool:
-        """Whether rows are an array just like those before, with nothing to convert: the short way for single rows."""
+        """Whether rows are an array that needs no conversion: a shortcut that makes single rows fast."""
         return (
             type(X) is np.ndarray
             and X.dtype == self._dtype
@@ -87,7 +87,7 @@ class Intake(BaseEstimator):
         )
 
     def _check_input(self, X: Any) -> Any:
-        """Rows to predict for: fitted learner, same columns."""
+        """Rows to answer for, checked against the columns learned from; `NotFittedError` before any data."""
         self._check_fitted()
         return self._check_rows(X, reset=False)
 
@@ -104,9 +104,10 @@ class Intake(BaseEstimator):
         return check_targets(type(self).__name__, y, count)
 
     def _require_target(self, y: Any) -> None:
+        """Raise a `DataError` if there is no target."""
         if y is None:
             name = type(self).__name__
-            raise DataError(f"{name} requires y to be passed, but the target y is None. A stream has one by `target=`.")
+            raise DataError(f"{name} requires y to be passed, but the target y is None. Name it in `stream(target=)`.")
 
     def _check_ids(self, row_ids: Any, count: int) -> np.ndarray:
         if row_ids is None:

@@ -29,25 +29,20 @@ from modicum.state.part import Part, register
 from modicum.state.rng import as_generator
 from modicum.streams import Stream, stream
 
-_UNGUARDED = (
-    "fit",
-    "learn",
-    "fit_predict",
-    "fit_transform",
-    "merge",
-)  # they release the lock between chunks, or need two locks
+# Methods that release the lock between chunks, or take two locks.
+_UNGUARDED = ("fit", "learn", "fit_predict", "fit_transform", "merge")
 ONE_CHUNK_BYTES = 256 * 2**20  # arrays up to this size are learned as one chunk: they are in memory anyway
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a learner promises beyond the contract; the checks read it."""
+    """Properties in which learners differ; the checks depend on them."""
 
     chunk_exact: bool = False  # any split of the stream into chunks gives the same state, bit for bit
     merge: Literal["exact", "approximate", "none"] = "none"
-    weights: bool = False  # sample_weight is understood
-    sparse: bool = False  # sparse matrices are learned without densifying
-    objects: bool = False  # lists of any Python objects can be learned
+    weights: bool = False  # sample_weight is supported
+    sparse: bool = False  # sparse matrices are supported, without densifying
+    objects: bool = False  # lists of any Python objects are supported
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -59,12 +54,12 @@ class Learner(Saving, Intake, BaseEstimator):
     """Base of all learners.
 
     A subclass declares `traits`, `_constraints` on its parameters and `_invariants` of its state, and writes `_learn`
-    (one checked chunk) and, where it can, `_merge`. Everything else of the contract is here. Learned public values end
-    in `_`; other state is in attributes that begin with `_`. All of it is saved, so state is made of what
-    `modicum.state` can pack.
+    (one checked chunk), `_n_retained` and, if it can be merged, `_merge`. Everything else of the contract is here.
+    Learned public values end in `_`; other state is in attributes that start with `_`. All of it is saved, so state
+    consists of what `modicum.state` can pack.
 
     Threads: public methods and properties of one learner run one at a time, so that an answer comes from the state
-    before or after a chunk. `fit` and `learn` let others in between two chunks.
+    before or after a chunk. `fit` and `learn` release the lock between chunks.
     """
 
     traits: ClassVar[Traits] = Traits()
@@ -167,9 +162,7 @@ class Learner(Saving, Intake, BaseEstimator):
         before = self._copy_of_state() if not first and self._may_fail_midway() else None
         if first:
             self.n_seen_ = self._position = 0
-            self._rng = as_generator(
-                getattr(self, "random_state", 0)
-            )  # learners without the parameter are deterministic
+            self._rng = as_generator(getattr(self, "random_state", 0))  # without the parameter: deterministic
         try:
             with single_threaded_blas() if self._uses_blas() else nullcontext():
                 self._learn(X, y, weight, ids)
@@ -210,7 +203,7 @@ class Learner(Saving, Intake, BaseEstimator):
         """Hook: look at the targets given to `fit` before any row is learned; they may be None or a column's name."""
 
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
-        """Learn all of a stream or source on top of what is known; `on_chunk(self)` is called after each chunk."""
+        """Learn all of a stream or source on top of the present state; `on_chunk(self)` is called after each chunk."""
         chunks = stream(source)
         if self._is_fitted():
             check_columns(f"{type(self).__name__}.learn", self.column_names_, chunks.columns)
@@ -226,9 +219,7 @@ class Learner(Saving, Intake, BaseEstimator):
     def merge(self, other: Self) -> Self:
         """Absorb what `other` learned from another part of the data; `other` is left as it was."""
         self._check_partner(other)
-        first, second = sorted(
-            (self, other), key=id
-        )  # a fixed order, so that two learners merging each other can't deadlock
+        first, second = sorted((self, other), key=id)  # a fixed order: merging each other must not deadlock
         first._guard().run(second._guard().run, self._merge_or_undo, other)
         return self
 
@@ -266,7 +257,7 @@ class Learner(Saving, Intake, BaseEstimator):
             raise
 
     def _adopt(self, other: Self) -> None:
-        """Go on from the state of the other side, in `_merge`: rows kept here are then learned on top of it."""
+        """Replace this state by that of `other`, within `_merge`; rows kept here are then learned on top of it."""
         counts = {"n_seen_": self.n_seen_, "_position": self._position}  # `merge` adds up both sides
         self._put_back(other._copy_of_state() | counts)
         self._restored()
@@ -288,6 +279,7 @@ class Learner(Saving, Intake, BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must define _learn")
 
     def _merge(self, other: Self) -> None:
+        """Absorb the state of a fitted learner with equal parameters; `merge` adds up the counts of rows."""
         raise StateError(f"{type(self).__name__} can't be merged.")
 
     def _finish(self) -> None:
@@ -350,7 +342,7 @@ class Learner(Saving, Intake, BaseEstimator):
             known[key] = make()
         return known[key]
 
-    # ---- what is held ----------------------------------------------------------------------------
+    # ---- memory ----------------------------------------------------------------------------------
 
     @property
     def n_retained_(self) -> int:
@@ -359,6 +351,7 @@ class Learner(Saving, Intake, BaseEstimator):
         return self._n_retained()
 
     def _n_retained(self) -> int:
+        """Rows kept now, for `n_retained_`."""
         raise NotImplementedError(f"{type(self).__name__} must define _n_retained")
 
     @property
@@ -398,7 +391,7 @@ class Learner(Saving, Intake, BaseEstimator):
             )
 
     def _check_reset(self) -> None:
-        """Raise ValueError if parameters set since do not fit the state learned with others."""
+        """Raise ValueError if parameters that were set after learning do not match the state."""
         if "_reset" in vars(self):
             if "budget" in self._reset:
                 name = type(self).__name__
@@ -407,7 +400,7 @@ class Learner(Saving, Intake, BaseEstimator):
                 self._check_state()
             except Violation as violation:
                 raise ValueError(
-                    f"{type(self).__name__}: parameters were set that do not fit what was learned before "
+                    f"{type(self).__name__}: parameters were set that do not match the state learned before "
                     f"({violation}). Call fit to start over."
                 ) from None
             del self._reset
@@ -417,7 +410,7 @@ class Learner(Saving, Intake, BaseEstimator):
         return True
 
     def _hold_budget(self, kept: int, at_least: int, shrink: Callable[[int], None]) -> None:
-        """Drop kept rows while they exceed a budget in bytes: sparse rows and objects differ in size."""
+        """Call `shrink(n)` with ever fewer rows until a budget in bytes holds: sparse rows and objects vary in size."""
         limit = as_budget(self.budget).nbytes
         while limit is not None and (held := self.nbytes_) > limit:
             kept = int(kept * min(0.95, limit / held))
@@ -442,7 +435,7 @@ class Learner(Saving, Intake, BaseEstimator):
                     f"Fit both sides with the same {key}."
                 )
 
-    # ---- the fitted rows, while their owner keeps them --------------------------------------------
+    # ---- the rows given to fit, while the caller keeps them ---------------------------------------
 
     def _remember_source(self, X: Any) -> None:
         try:

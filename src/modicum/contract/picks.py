@@ -1,4 +1,4 @@
-"""What a learner has chosen from the stream, in one form for whoever shows, writes or scores it."""
+"""Picks: the rows that a learner has chosen from the stream, in one form for all learners."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +15,14 @@ class Picks:
     Attributes
     ----------
     kind : str
-        What the learner calls one of them: "exemplar", "prototype", "active row", "point".
+        What one of them is called: "exemplar", "prototype", "active row", "point".
     rows : array, sparse matrix or list
     ids : ndarray of int
         Row ids: positions in the stream unless `row_ids` was given; -1 for rows that do not come from the stream.
     weights : ndarray or None
-        How many rows (or how much weight) of the stream each stands for, estimated; None where that is not known.
+        Estimated number of rows (or total weight) of the stream that each represents; None if unknown.
     targets : ndarray or None
-        Targets of the rows, where the learner keeps them.
+        Targets of the rows, if the learner keeps them.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""The part of the contract about state: what it is, whether it is valid, and how it is saved and put back."""
+"""State of learners: which attributes it has, whether it is valid, and how it is saved and restored."""
 
 import copy
 import os
@@ -12,18 +12,18 @@ from modicum.exceptions import StateError
 from modicum.rules.invariants import Keyed, Scope, Violation, check_invariants, check_rule
 from modicum.state.files import from_bytes, to_bytes, write_atomically
 
-_FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_|_lock$")  # what hangs on an estimator is not its state
+_FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_|_lock$")  # set on estimators by others
 
 
 class Saving(BaseEstimator):
-    """State is every attribute that is neither a parameter nor listed in `_unsaved`."""
+    """Saving and loading. The state is every attribute that is neither a parameter nor listed in `_unsaved`."""
 
     _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn", "_reset")
     _dtype: str
     _kind: str
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the exact state to one file, whole or not at all. `modicum.load` reads it."""
+        """Write the exact state to one file, atomically. `modicum.load` reads it."""
         write_atomically(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
@@ -40,11 +40,13 @@ class Saving(BaseEstimator):
         return learner
 
     def _content(self) -> dict[str, Any]:
-        """What is saved. A state that could not be loaded again is not: a good file stays as it is."""
+        """What is saved; a `StateError` for an invalid state, so that it never replaces a valid file."""
         try:
             self._check_state()
         except Violation as violation:
-            raise StateError(f"{type(self).__name__} can't be saved, as its state is invalid: {violation}.") from None
+            raise StateError(
+                f"{type(self).__name__} can't be saved because its state is invalid: {violation}."
+            ) from None
         return {"class": type(self).__name__, "params": self.get_params(deep=False), "state": self._fields()}
 
     def _fields(self) -> dict[str, Any]:
@@ -52,10 +54,10 @@ class Saving(BaseEstimator):
         return {name: value for name, value in vars(self).items() if name not in skip and not _FOREIGN.match(name)}
 
     def _restored(self) -> None:
-        """Called once the state has been read from a file, and found valid."""
+        """Hook: called when the state has been loaded or adopted, and is valid."""
 
     def _check_state(self) -> None:
-        """A `Violation` unless the invariants hold; a ValueError if parameters have become wrong since."""
+        """Raise a `Violation` unless the invariants hold, and a ValueError if a parameter is invalid."""
         if not self._is_fitted():
             check_rule(Keyed(), self._fields(), Scope(self, {}))
             return
@@ -67,7 +69,7 @@ class Saving(BaseEstimator):
         return copy.deepcopy(self._fields())
 
     def _put_back(self, before: dict[str, Any]) -> None:
-        """Be as a copy of the state says."""
+        """Replace the state by a copy made before."""
         self._forget()
         self.__dict__.update(before)
 
@@ -75,6 +77,6 @@ class Saving(BaseEstimator):
         return self._guard().run(self._copied)
 
     def _copied(self) -> dict[str, Any]:
-        """Copies of all attributes but the lock and the rows given to `fit`: what is pickled later must not change."""
+        """Copies of all attributes except the lock and the rows given to `fit`; learning must not change them later."""
         state = super().__getstate__()
         return copy.deepcopy({name: value for name, value in state.items() if name not in ("_lock", "_source")})

@@ -1,4 +1,4 @@
-"""What chunks must be like before anything is learned from them: values, weights, columns."""
+"""Checks of chunks before they are learned: values, weights, columns, ids and targets."""
 
 from functools import lru_cache
 from typing import Any
@@ -8,23 +8,23 @@ import numpy as np
 from modicum.exceptions import DataError, StateError
 from modicum.rows import is_sparse
 
-LARGEST_VALUE = 1e50  # fourth powers, times weights and summed over any stream, are numbers
-WEIGHTS = (1e-60, 1e60)  # ratios of weights, and squares of those, are numbers
+LARGEST_VALUE = 1e50  # weighted sums of fourth powers over any stream stay finite
+WEIGHTS = (1e-60, 1e60)  # ratios of weights, and their squares, stay finite
 
 
 @lru_cache(maxsize=64)
 def largest_value(dtype: np.dtype, width: int) -> float:
-    """Values up to this may be squared and summed over so many columns, in the dtype of the rows."""
+    """The largest value whose squares can be summed over `width` columns in the dtype of the rows."""
     squares = float(np.finfo(dtype).max) / (8 * max(1, width))
     return min(LARGEST_VALUE, float(np.sqrt(squares)))
 
 
 def check_values(name: str, X: Any) -> None:
-    """A `DataError` about the first value that is not finite, or too large to be squared."""
+    """Raise a `DataError` about the first value that is not finite, or too large to be squared."""
     values, largest = X.data if is_sparse(X) else X, largest_value(X.dtype, X.shape[1])
     flat = values.ravel()
     with np.errstate(over="ignore", invalid="ignore"):
-        if flat.dot(flat) <= largest**2:  # one pass, and enough nearly always
+        if flat.dot(flat) <= largest**2:  # one fast pass, which nearly always suffices
             return
     bad = np.argwhere(~(np.abs(values) <= largest))
     if not len(bad):
@@ -48,31 +48,31 @@ def check_values(name: str, X: Any) -> None:
 
 
 def check_sparse(name: str, X: Any) -> None:
-    """A `DataError` for a sparse matrix whose indices are not within it: compiled loops would read beyond its end."""
+    """Raise a `DataError` for a sparse matrix with invalid indices: compiled loops would read out of bounds."""
     if not hasattr(X, "check_format"):
         return
     try:
         X.check_format(full_check=True)
     except ValueError as error:
-        raise DataError(f"{name}: the rows are not a valid sparse matrix: {error}.") from None
+        raise DataError(f"{name}: not a valid sparse matrix: {error}.") from None
 
 
 def refuse_disguised(name: str, what: str, values: Any) -> None:
-    """A `DataError` for arrays that numpy would silently take for plain numbers: masked ones, dates and times."""
+    """Raise a `DataError` for arrays that numpy would silently treat as numbers: masked ones, dates and times."""
     if np.ma.is_masked(values):
-        raise DataError(f"{name}: {what} are masked in part, and numpy would ignore the mask. Fill them in first.")
+        raise DataError(f"{name}: some {what} are masked, and numpy would ignore the mask. Fill them in first.")
     dtypes = values.dtypes if hasattr(values, "dtypes") else [getattr(values, "dtype", None)]
     for column, dtype in enumerate(np.atleast_1d(np.asarray(dtypes, dtype=object))):
         if getattr(dtype, "kind", "?") in "mM" or str(dtype).startswith(("Date", "Duration", "Time")):
             where = f" in column {column}" if hasattr(values, "dtypes") else ""
             raise DataError(
-                f"{name}: {what} hold dates or times ({dtype}){where}. Convert them to numbers first: days since a "
+                f"{name}: {what} are dates or times ({dtype}){where}. Convert them to numbers first: days since a "
                 "date, the hour of the day, and so on."
             )
 
 
 def check_columns(name: str, ours: list[str] | None, theirs: list[str] | None) -> None:
-    """A `StateError` if both sides know the names of columns, and they differ."""
+    """Raise a `StateError` if both sides have names of columns, and they differ."""
     if ours is None or theirs is None or list(ours) == list(theirs):
         return
     missing = [column for column in ours if column not in theirs]
@@ -80,7 +80,7 @@ def check_columns(name: str, ours: list[str] | None, theirs: list[str] | None) -
         new = [column for column in theirs if column not in ours]
         raise StateError(f"{name}: columns differ; only here: {_listed(missing)}; only there: {_listed(new)}.")
     raise StateError(
-        f"{name}: columns stand in another order: {_listed(ours)} here, {_listed(theirs)} there. Bring them into one."
+        f"{name}: the order of columns differs: {_listed(ours)} here, {_listed(theirs)} there. Use the same order."
     )
 
 
@@ -89,7 +89,7 @@ def _listed(names: list[str]) -> str:
 
 
 def check_weights(name: str, weight: Any, count: int) -> np.ndarray:
-    """Weights as an array, one for each row."""
+    """Weights as an array, one per row."""
     refuse_disguised(name, "weights", weight)
     weight = np.asarray(weight, np.float64)
     if weight.ndim == 0:
@@ -100,18 +100,18 @@ def check_weights(name: str, weight: Any, count: int) -> np.ndarray:
         raise DataError(f"{name}: {count} rows came with {len(weight)} weights.")
     bad = np.flatnonzero(~(weight >= 0) | ~np.isfinite(weight))
     if len(bad):
-        raise DataError(f"{name}: weights must be finite and not negative; row {bad[0]} has {weight[bad[0]]}.")
+        raise DataError(f"{name}: weights must be finite and non-negative; row {bad[0]} has {weight[bad[0]]}.")
     bad = np.flatnonzero((weight > WEIGHTS[1]) | ((weight < WEIGHTS[0]) & (weight > 0)))
     if len(bad):
         raise DataError(
             f"{name}: weights must be 0 or from {WEIGHTS[0]:g} to {WEIGHTS[1]:g}; row {bad[0]} has {weight[bad[0]]}. "
-            "Only their ratios matter: scale them, or give 0 for rows to leave out."
+            "Only their ratios matter: scale them, or use 0 for rows to leave out."
         )
     return weight
 
 
 def check_ids(name: str, row_ids: Any, count: int) -> np.ndarray:
-    """Ids of rows as int64, one for each."""
+    """Row ids as int64, one per row."""
     refuse_disguised(name, "row_ids", row_ids)
     given = np.asarray(row_ids)
     if given.shape != (count,):
@@ -120,13 +120,13 @@ def check_ids(name: str, row_ids: Any, count: int) -> np.ndarray:
         ids = given.astype(np.int64) if given.dtype.kind in "iuf" else None
     if ids is None or not (ids == given).all() or (given.dtype.kind == "u" and (ids < 0).any()):
         raise DataError(
-            f"{name}: row_ids must be whole numbers within 64 bits; got {given.dtype}, such as {given[0]!r}."
+            f"{name}: row_ids must be integers of at most 64 bits; got {given.dtype}, such as {given[0]!r}."
         )
     return ids
 
 
 def check_targets(name: str, y: Any, count: int) -> np.ndarray:
-    """Targets as an array, one for each row, of a dtype that can be kept and saved."""
+    """Targets as an array, one per row, of a dtype that can be saved."""
     refuse_disguised(name, "targets", y)
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
@@ -136,13 +136,13 @@ def check_targets(name: str, y: Any, count: int) -> np.ndarray:
     if len(y) != count:
         raise DataError(f"{name}: {count} rows came with {len(y)} targets.")
     if y.dtype.kind == "f" and y.itemsize > 8:
-        y = y.astype(np.float64)  # a file can't hold more digits
+        y = y.astype(np.float64)  # a file can't hold extended precision
     if y.dtype.kind not in "biufUSO":
-        raise DataError(f"{name}: targets must be numbers, truth values or strings; got {y.dtype}.")
+        raise DataError(f"{name}: targets must be numbers, booleans or strings; got {y.dtype}.")
     return y
 
 
 def check_same_kind(name: str, ours: np.ndarray | None, theirs: np.ndarray | None) -> None:
-    """A `StateError` if targets are numbers on one side and words on the other: numpy would make words of all."""
+    """Raise a `StateError` if targets are numbers on one side and strings on the other: numpy would cast them all."""
     if ours is not None and theirs is not None and (ours.dtype.kind in "biuf") != (theirs.dtype.kind in "biuf"):
         raise StateError(f"{name}: targets are {ours.dtype} here and {theirs.dtype} there.")

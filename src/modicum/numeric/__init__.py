@@ -1,1 +1,1 @@
-"""Linear algebra, distances, moments and bounds, and threads to compute them."""
+"""Numerical building blocks: linear algebra, distances, moments, bounds and threads."""

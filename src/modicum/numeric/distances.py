@@ -1,4 +1,4 @@
-"""Squared distances by one matrix product, and the widths that suit the distances between rows."""
+"""Squared distances by one matrix product, and kernel widths from the distances between rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,14 +9,14 @@ from scipy.spatial.distance import cdist
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import is_sparse, n_rows, take
 
-TILE_ENTRIES = 2**16  # of a matrix that is worked on while it is in cache: 512 KiB
-FEW_TILES = 4  # up to so many, a millisecond or two of work, are done by one thread
-FEW_ROWS = 9  # whose median is not moved far by one or two outliers
-PROBED = 500  # rows whose distances are looked at: their 125,000 pairs put the median within a few percent
+TILE_ENTRIES = 2**16  # of a tile of a matrix: 512 KiB, which fit in cache
+FEW_TILES = 4  # up to this many tiles, a millisecond or two of work, run on one thread
+FEW_ROWS = 9  # rows whose median is robust to one or two outliers
+PROBED = 500  # rows used for the median distance: their 125,000 pairs determine it within a few percent
 
-SMALLEST = 1e-290  # a variance below it has lost its digits, or one over it overflows
-ROUNDING = 1e-12  # spread of a column, against its mean, that may be due to rounding
-SPARSE_ROUNDING = 1e-14  # squared distance of sparse rows, against their square length, that may be due to rounding
+SMALLEST = 1e-290  # a smaller variance has lost precision, or its inverse overflows
+ROUNDING = 1e-12  # standard deviation of a column, relative to its mean, that may be due to rounding
+SPARSE_ROUNDING = 1e-14  # squared distance of sparse rows, relative to their squared norms, that may be due to rounding
 
 Distances = Callable[[Any, Any], np.ndarray]
 
@@ -27,9 +27,9 @@ def square_distances(A: Any, B: Any, scale: Any = 1.0) -> np.ndarray:
 
 
 def shaped_distances(A: Any, B: Any, scale: Any, shape: Callable[[np.ndarray], Any]) -> np.ndarray:
-    """The matrix of squared distances after `shape` has worked on it in place, a tile of rows at a time.
+    """The matrix of squared distances, to which `shape` is applied in place, a tile of rows at a time.
 
-    Rounding may leave distances that `shape` is given a little below zero.
+    Due to rounding, `shape` may be given distances slightly below zero.
     """
     out = np.empty((n_rows(A), n_rows(B)))
     if not out.size:
@@ -39,7 +39,7 @@ def shaped_distances(A: Any, B: Any, scale: Any, shape: Callable[[np.ndarray], A
         out[:] = square_norms(A)[:, None] - 2 * product(A, B) + square_norms(B)
         shape(out)
         return out
-    shift = typical_row(B)  # distances do not change when both sides move; near the origin fewer digits cancel
+    shift = typical_row(B)  # distances are invariant to shifts; near the origin fewer digits cancel
     right = _widen(B, shift, scale, norms_at=-1)
 
     def work(tile: slice) -> None:
@@ -53,15 +53,15 @@ def shaped_distances(A: Any, B: Any, scale: Any, shape: Callable[[np.ndarray], A
 
 
 def typical_row(X: np.ndarray) -> np.ndarray:
-    """The median of a few rows: among the others, however far off some of them are."""
+    """The median of a few rows, robust to outliers."""
     few = np.sort(X[:: max(1, len(X) // FEW_ROWS)][:FEW_ROWS], axis=0)
     return few[len(few) // 2].astype(np.float64)
 
 
 def _widen(X: np.ndarray, shift: np.ndarray, scale: Any, *, norms_at: int) -> np.ndarray:
-    """x, moved and scaled, with columns for |x|^2 and 1.
+    """x, shifted and scaled, with columns for |x|^2 and 1.
 
-    With |a - b|^2 = [-2a, |a|^2, 1] . [b, 1, |b|^2] the product needs no pass to add norms afterwards.
+    As |a - b|^2 = [-2a, |a|^2, 1] . [b, 1, |b|^2], no further pass is needed to add norms.
     """
     wide = np.empty((len(X), X.shape[1] + 2))
     x = wide[:, :-2]
@@ -73,13 +73,13 @@ def _widen(X: np.ndarray, shift: np.ndarray, scale: Any, *, norms_at: int) -> np
 
 
 def in_tiles(work: Callable[[slice], Any], count: int, width: int) -> None:
-    """Call `work` with slices of the rows of a count x width matrix; on several threads where that pays."""
+    """Call `work` with tiles of the rows of a count x width matrix, on several threads if there are many tiles."""
     tile = max(1, TILE_ENTRIES // max(1, width))
     if count > FEW_TILES * tile:
         run_tiles(work, count, tile)
     else:
-        for start in range(0, count, tile):
-            work(slice(start, min(start + tile, count)))
+        for first in range(0, count, tile):
+            work(slice(first, min(first + tile, count)))
 
 
 def product(A: Any, B: Any) -> np.ndarray:
@@ -89,7 +89,7 @@ def product(A: Any, B: Any) -> np.ndarray:
 
 
 def times(X: Any, scale: Any) -> Any:
-    """Columns of X times one number, or times one each."""
+    """Columns of X times a number, or times one number each."""
     return X.multiply(scale).tocsr() if is_sparse(X) else X * scale
 
 
@@ -101,7 +101,7 @@ def square_norms(X: Any) -> np.ndarray:
 
 
 def euclidean_distances(A: Any, B: Any) -> np.ndarray:
-    """|a - b| for all pairs, exactly zero for equal rows: slower than by a product."""
+    """|a - b| for all pairs, exactly zero for equal dense rows; slower than by a matrix product."""
     if not is_sparse(A):
         return cdist(A, B)
     squares = square_distances(A, B)
@@ -110,11 +110,11 @@ def euclidean_distances(A: Any, B: Any) -> np.ndarray:
 
 
 def median_width(rows: Any, distances: Distances = euclidean_distances) -> float:
-    """The median distance between rows, the usual first choice of a kernel's width.
+    """The median distance between rows, a common first choice of the width of a kernel.
 
-    Looks at up to 500 rows, evenly spaced, so that the same rows give the same width; for a stream, hand it the
-    `rows_` of a `Reservoir`. When so many rows are equal that the median is 0, equal ones are left out; it is 1 if all
-    rows are equal. `distances` gives those of two chunks.
+    Uses up to 500 evenly spaced rows, so it is deterministic; for a stream, pass the `points_` of a `Reservoir`. If so
+    many rows are equal that the median is 0, pairs of equal rows are left out; it is 1 if all rows are equal.
+    `distances` computes those between two chunks.
 
     >>> median_width(np.array([[0.0], [3.0], [10.0]]))
     7.0
@@ -122,7 +122,7 @@ def median_width(rows: Any, distances: Distances = euclidean_distances) -> float
     count = n_rows(rows)
     some = take(rows, np.linspace(0, count - 1, min(count, PROBED)).astype(int))
     found = distances(some, some)[np.tri(n_rows(some), k=-1, dtype=bool)]
-    found[found < SMALLEST**0.5] = 0.0  # their squares would vanish
+    found[found < SMALLEST**0.5] = 0.0  # their squares would underflow
     apart = found[found > 0]
     if not len(apart):
         return 1.0
@@ -130,13 +130,15 @@ def median_width(rows: Any, distances: Distances = euclidean_distances) -> float
 
 
 def column_widths(rows: Any) -> np.ndarray:
-    """A width for every column: its standard deviation times the median distance between rows measured in those.
+    """A width for every column: its standard deviation times the median distance between standardized rows.
 
-    Columns in different units count alike, and columns of one spread get the width that `median_width` gives.
+    The widths do not depend on units. Columns of equal spread get the width that `median_width` gives.
     """
     mean, variance = _moments(rows)
     spread = np.sqrt(variance)
-    spread[(spread <= ROUNDING * np.abs(mean)) | (variance < SMALLEST)] = 1.0  # a constant column tells no width
+    spread[(spread <= ROUNDING * np.abs(mean)) | (variance < SMALLEST)] = (
+        1.0  # a constant column does not determine a width
+    )
     return spread * median_width(times(rows, 1.0 / spread))
 
 

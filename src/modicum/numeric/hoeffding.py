@@ -1,16 +1,16 @@
-"""How far the mean of a sample may be from that of all rows, and how many rows keep it within a wanted error.
+"""Hoeffding bounds: the error of the mean of a sample, and the sample size for a given error.
 
 hoeffding1963, Theorem 2; bardenet2015, Theorem 2.4 for samples drawn without replacement. gomes2010, Corollary 1,
-leaves out a term of the latter: for one of two rows it is wrong.
+omits a term of the latter; it is wrong for a sample of one of two rows.
 """
 
 import math
 
 
 def hoeffding_error(n: float, value_range: float, log_term: float, population: float = math.inf) -> float:
-    """With probability 1 - delta a mean of `n` of `population` values in a range errs by less than this.
+    """A bound on the error of the mean of `n` of `population` values in a range, with probability 1 - delta.
 
-    `log_term` is log(2 / delta), plus the logarithm of the number of means that must all be right together.
+    `log_term` is log(2 / delta), plus the logarithm of the number of means for a simultaneous bound.
     """
     left = min(1 - (n - 1) / population, (1 - n / population) * (1 + 1 / n))
     return value_range * math.sqrt(log_term * max(0.0, left) / (2 * n))

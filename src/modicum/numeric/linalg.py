@@ -1,11 +1,12 @@
-"""Positive definite matrices that grow, shrink and swap one row in O(n^2): the inverse, and the Cholesky factor.
+"""Positive definite matrices to which rows are added, removed and swapped in O(n^2): inverse and Cholesky factor.
 
-The swap is the rank-two update of schlegel2017, appendix D, written as its two definite halves: the old row goes, which
-subtracts p p' / p_j, and the new one comes, which adds v v' / pivot. Their determinants are positive numbers, not
-differences, so the log-determinant is exact along the way (appendix E there).
+The swap is the rank-two update of schlegel2017, appendix D, as two rank-one updates: removing the old row subtracts
+p p' / p_j, and adding the new one adds v v' / pivot. Both change the determinant by a positive factor, so the
+log-determinant stays exact (appendix E there).
 
-A row whose pivot (the part of its corner that the other rows do not explain) is nothing but rounding, such as the copy
-of another row, gets a larger corner: by `TINY` of it, or as much as it takes. Nothing is ever NaN.
+The pivot of a row is the fraction of its diagonal entry (`corner`) that the other rows do not explain. If it is only
+rounding error, as for a copy of another row, the diagonal entry is increased: by `TINY` of it, or by as much as is
+needed. No entry ever becomes NaN.
 """
 
 import math
@@ -31,14 +32,14 @@ from modicum.rules.invariants import LIMIT, Array, Real, Whole
 from modicum.state.packing import held_bytes
 from modicum.state.part import Part
 
-TINY = 1e-11  # the least pivot, as a part of the corner: well above what rounding makes of a zero
-RESIDUAL = 1e-7  # entries of P A - I up to here are nobody's concern: gains are compared at 1e-3
-ROUNDINGS = 256 * np.finfo(np.float64).eps  # and up to here, per unit of condition, a new inverse has them too
-PROBES = 64  # different vectors to check with, one after the other
+TINY = 1e-11  # the smallest pivot, relative to the diagonal entry: well above rounding errors of a zero
+RESIDUAL = 1e-7  # below this, errors in P A - I are negligible: gains are compared at 1e-3
+ROUNDINGS = 256 * np.finfo(np.float64).eps  # up to this, times the condition, errors occur in a new inverse too
+PROBES = 64  # different vectors used in turn to check the inverse
 
 
 class Squares(Part):
-    """Square matrices of n rows, each in the corner of a larger array: room is doubled up to the limit.
+    """Square matrices of n rows, each in the corner of a larger array, which doubles up to the limit.
 
     A subclass names its arrays in `_rooms`.
     """
@@ -67,12 +68,12 @@ class Squares(Part):
                 setattr(self, name, larger)
 
     def _corners(self) -> dict[str, np.ndarray]:
-        """The part in use of each array."""
+        """The corner in use of each array."""
         return {name: getattr(self, name)[: self.n, : self.n] for name in self._rooms}
 
     @property
     def nbytes(self) -> int:
-        return held_bytes(self._fields())  # room for more, up to the limit, is planned for
+        return held_bytes(self._fields())  # unused room is not counted: the limit bounds it
 
     def _fields(self) -> dict[str, Any]:
         return vars(self) | self._corners()
@@ -81,25 +82,25 @@ class Squares(Part):
 class Inverse(Squares):
     """A symmetric positive definite matrix A, its inverse P and its log-determinant.
 
-    Each change costs O(n^2). It is followed by a check of P A z = z for a vector z of random signs, another one each
-    time: on average over signs the squared error is the squared Frobenius norm of P A - I, so it sees drift anywhere
-    (the changed row alone would not: the update makes its residual zero whatever P was). Beyond a tolerance P is
-    computed anew.
+    Each change costs O(n^2). It is followed by a check of P A z = z for a vector z of random signs, a different one
+    each time: the expected squared error is the squared Frobenius norm of P A - I, so drift is detected anywhere. (The
+    changed row alone would not show it: the update makes its residual zero whatever P was.) Beyond a tolerance P is
+    recomputed.
 
     Parameters
     ----------
     limit : int
-        Room is made for up to this many rows.
+        The largest number of rows.
 
     Attributes
     ----------
     n : int
         Rows.
     matrix, inverse : ndarray of shape (n, n)
-        Views, good until the next change.
+        Views, valid until the next change.
     log_det : float
     n_refreshes : int
-        How often the inverse was computed anew.
+        How often the inverse was recomputed.
 
     Examples
     --------
@@ -149,23 +150,23 @@ class Inverse(Squares):
         return self._inverse[: self.n, : self.n]
 
     def append(self, column: np.ndarray, corner: float) -> None:
-        """A new last row: `column` against the present rows, `corner` against itself."""
+        """Add a last row: `column` is its product with the present rows, `corner` with itself."""
         n, column = self.n, _finite(column, corner)
         self._make_room()
-        for room in (self._matrix, self._inverse):  # a row that shares nothing with the others, to be replaced
+        for room in (self._matrix, self._inverse):  # an orthogonal row, to be replaced
             room[n, :n] = room[:n, n] = 0.0
             room[n, n] = 1.0
         self.n = n + 1
         self._replace(n, np.append(column, 0.0), corner)
 
     def swap(self, j: int, column: np.ndarray, corner: float) -> None:
-        """Row j becomes another: `column` against the present rows (entry j is not looked at), `corner` to itself."""
+        """Replace row j: `column` is its product with the present rows (entry j is ignored), `corner` with itself."""
         column = np.array(column, np.float64)
         column[j] = 0.0
         self._replace(j, _finite(column, corner), corner)
 
     def remove(self, j: int) -> None:
-        """Row j goes; later rows move up."""
+        """Remove row j; later rows move up."""
         self.log_det += math.log(self._entry(j))
         empty_row(self._inverse, self.n, j)
         delete_row(self._inverse, self.n, j)
@@ -174,21 +175,21 @@ class Inverse(Squares):
         self._check()
 
     def refresh(self) -> None:
-        """Compute inverse and log-determinant anew; rows with too small a pivot get a larger corner first."""
+        """Recompute inverse and log-determinant; rows with too small a pivot get a larger diagonal entry first."""
         self.n_refreshes += 1
-        with single_threaded_blas():  # matrices so small gain nothing by threads, and may lose much
+        with single_threaded_blas():  # threads do not pay for small matrices, and may cost much
             self._factorize()
 
     def lend(self, more: int) -> tuple[np.ndarray, np.ndarray]:
-        """The arrays that matrix and inverse are the corners of, with room for `more` rows.
+        """The arrays of matrix and inverse, with room for `more` rows, for a compiled loop that changes them in place.
 
-        They are for a compiled loop that changes rows by itself; it must be followed by `take_back`.
+        Call `take_back` afterwards.
         """
         self._make_room(more)
         return self._matrix, self._inverse
 
     def take_back(self, n: int, log_det: float) -> None:
-        """Both arrays have been changed in place: they have n rows now, and the log-determinant has risen."""
+        """Set the number of rows after both arrays were changed in place; the log-determinant rose by `log_det`."""
         self.n = n
         self.log_det += log_det
         self._check()
@@ -217,7 +218,7 @@ class Inverse(Squares):
         pivot = corner - project(self._inverse, self.n, j, column, projection)
         column[j] = corner
         self.matrix[j] = self.matrix[:, j] = column
-        if not pivot > max(TINY, ROUNDINGS * condition) * abs(corner):  # little of it is more than rounding
+        if not pivot > max(TINY, ROUNDINGS * condition) * abs(corner):  # it is mostly rounding error
             self.refresh()
             return
         self.log_det += math.log(pivot * going)
@@ -225,7 +226,7 @@ class Inverse(Squares):
         self._refresh_beyond(replace_row(self._inverse, self.n, j, projection, pivot, probe, image))
 
     def _entry(self, j: int) -> float:
-        """P_jj: one over the pivot of row j, and so not below one over its corner."""
+        """P_jj: the inverse of the pivot of row j, and thus at least the inverse of its diagonal entry."""
         if not self._inverse[j, j] * self._matrix[j, j] > 0.5:
             self.refresh()
         return self._inverse[j, j]
@@ -239,32 +240,32 @@ class Inverse(Squares):
     def _probe(self) -> tuple[np.ndarray, np.ndarray]:
         """The next vector z to check with, and A z."""
         self._n_checks += 1
-        start = self._n_checks % PROBES
-        probe = _random_signs(len(self._matrix) + PROBES)[start : start + self.n]
+        first = self._n_checks % PROBES
+        probe = _random_signs(len(self._matrix) + PROBES)[first : first + self.n]
         image = np.empty(self.n)
         times(self._matrix, self.n, probe, image)
         return probe, image
 
     def _refresh_beyond(self, error: float) -> None:
-        """Refresh if the inverse errs by more than the condition of the matrix explains."""
+        """Recompute if the error of the inverse is larger than the condition of the matrix explains."""
         if not error <= RESIDUAL and not error <= ROUNDINGS * self._condition():
             self.refresh()
 
     def _condition(self) -> float:
-        """A lower bound of the condition number, and in practice close to it."""
+        """A lower bound of the condition number, close to it in practice."""
         return self._matrix.diagonal()[: self.n].max() * self._inverse.diagonal()[: self.n].max()
 
 
 class Cholesky(Squares):
     """The lower factor L of a symmetric positive definite matrix, L L' = A.
 
-    Rows come by forward substitution and go by Givens rotations; a swapped row keeps its slot (it comes last and is
-    rotated there). Rotations do not lose digits, so there is nothing to check or refresh. O(n^2) per change.
+    Rows are added by forward substitution and removed by Givens rotations; a swapped row keeps its slot (it is added
+    last and rotated there). Rotations are stable, so nothing needs to be checked or recomputed. O(n^2) per change.
 
     Parameters
     ----------
     limit : int
-        Room is made for up to this many rows.
+        The largest number of rows.
 
     Attributes
     ----------
@@ -302,7 +303,7 @@ class Cholesky(Squares):
         return 2 * float(np.log(self._upper.diagonal()[: self.n]).sum())
 
     def append(self, column: np.ndarray, corner: float) -> None:
-        """A new last row: `column` against the present rows, `corner` against itself."""
+        """Add a last row: `column` is its product with the present rows, `corner` with itself."""
         self._make_room()
         row = _finite(column, corner).copy()
         solve_forward(self._upper, self.n, row)
@@ -311,12 +312,12 @@ class Cholesky(Squares):
         self.n += 1
 
     def remove(self, j: int) -> None:
-        """Row j goes; later rows move up."""
+        """Remove row j; later rows move up."""
         delete_from_factor(self._upper, self.n, j, np.empty(self.n))
         self.n -= 1
 
     def swap(self, j: int, column: np.ndarray, corner: float) -> None:
-        """Row j becomes another: `column` against the present rows (entry j is not looked at), `corner` to itself."""
+        """Replace row j: `column` is its product with the present rows (entry j is ignored), `corner` with itself."""
         self.remove(j)
         self.append(np.delete(column, j), corner)
         move_last_to(self._upper, self.n, j, np.empty(self.n))
@@ -331,23 +332,23 @@ class Cholesky(Squares):
         return solve_triangular(self._upper[: self.n, : self.n], half, overwrite_b=True, check_finite=False)
 
     def _corners(self) -> dict[str, np.ndarray]:
-        return {"_upper": self.factor.T}  # below the diagonal is nothing
+        return {"_upper": self.factor.T}  # zero below the diagonal
 
 
 def _least_pivot(corner: Any) -> Any:
-    return TINY * np.where(corner == 0, 1.0, np.abs(corner))  # a row of zeros needs something, too
+    return TINY * np.where(corner == 0, 1.0, np.abs(corner))  # a row of zeros needs a positive pivot too
 
 
 def _finite(column: np.ndarray, corner: float) -> np.ndarray:
     column = np.asarray(column, np.float64)
     if not math.isfinite(corner + column.sum()):
-        raise DataError("a row of a matrix has entries that are not finite: look at the kernel.")
+        raise DataError("a row of a matrix has entries that are not finite: check the kernel.")
     return column
 
 
 @lru_cache(maxsize=16)
 def _random_signs(size: int) -> np.ndarray:
-    """Numbers of random sign from 1 to 2 (copies of a row must not cancel), the first ones the same for every size."""
-    place = np.arange(1, size + 1, dtype=np.float64)
-    fraction = (place * place * 0.6180339887498949) % 1  # of an irrational times squares: spread evenly
+    """Numbers from 1 to 2 (so that copies of a row do not cancel) of random sign; the first do not depend on `size`."""
+    index = np.arange(1, size + 1, dtype=np.float64)
+    fraction = (index * index * 0.6180339887498949) % 1  # equidistributed: an irrational times squares
     return np.where(fraction < 0.5, 1 + 2 * fraction, -2 * fraction)

@@ -1,4 +1,4 @@
-"""Running moments of a stream."""
+"""Running mean and variance of a stream."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from modicum.state.part import Part
 
 
 class RunningMean(Part):
-    """Weighted mean of rows, and the sum of their column variances."""
+    """Weighted mean of rows, and the sum of the variances of their columns."""
 
     _invariants = {
         "weight": Real(above=0.0),
@@ -24,6 +24,7 @@ class RunningMean(Part):
         self.square_sum = 0.0
 
     def add(self, X: Any, weight: np.ndarray | None) -> None:
+        """Count a chunk."""
         weight = np.ones(X.shape[0]) if weight is None else weight
         self.weight += float(weight.sum())
         self.sums += X.T @ weight if is_sparse(X) else np.einsum("i,ij->j", weight, X)
@@ -31,6 +32,7 @@ class RunningMean(Part):
         self.square_sum += float(np.asarray(squares, np.float64).ravel() @ weight)
 
     def merge(self, other: "RunningMean") -> None:
+        """Count all that another one has counted."""
         self.weight += other.weight
         self.sums += other.sums
         self.square_sum += other.square_sum
@@ -41,4 +43,5 @@ class RunningMean(Part):
 
     @property
     def variance(self) -> float:
+        """The sum of the variances of columns; rounding never makes it negative."""
         return max(0.0, self.square_sum / self.weight - float(self.mean @ self.mean))

@@ -1,18 +1,18 @@
-"""The nearest of some centers, exactly, for any number of rows."""
+"""The exact nearest center of each row."""
 
 import numpy as np
 
 from modicum._jit.nearest import pick_nearest
 from modicum.numeric.distances import in_tiles
 
-ROUNDING = 4.0  # units of the last place of |x|^2 + |c|^2 that a score may be off, per root of the columns
+ROUNDING = 4.0  # error of a score in units of the last place of |x|^2 + |c|^2, per square root of the columns
 
 
 def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nearest center of each row and its squared distance, a tile of rows at a time.
 
-    A matrix product in the precision of X finds the centers that may be nearest; those are compared by differences in
-    double precision, so that nothing is lost far from the origin or among clusters that are tight.
+    A matrix product in the precision of X finds the candidates; these are compared by differences in double precision,
+    so that the answer is exact far from the origin and in tight clusters.
     """
     labels, gaps = np.empty(len(X), np.int32), np.empty(len(X))
     centers = np.ascontiguousarray(centers, np.float64)
@@ -22,10 +22,10 @@ def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]
         norms = np.einsum("ij,ij->i", moved, moved)
         unit = X.dtype.type(ROUNDING * np.sqrt(X.shape[1]) * np.finfo(X.dtype).eps)
         slack = unit * norms
-        least = X.shape[1] * np.finfo(X.dtype).smallest_normal  # what products may lose where they underflow
+        least = X.shape[1] * np.finfo(X.dtype).smallest_normal  # possible error of products that underflow
 
     def work(tile: slice) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is compared exactly
+        with np.errstate(over="ignore", invalid="ignore"):  # scores that overflow are compared exactly
             rows = X[tile] - shift
             scores = rows @ -moved.T  # |c|^2 / 2 - x.c overflows only where a norm does
             scores += norms / 2
@@ -37,5 +37,7 @@ def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def by_label(labels: np.ndarray, count: int) -> np.ndarray:
-    """Rows, those of a label together; labels are below `count`."""
-    return np.argsort(labels.astype(np.min_scalar_type(count)), kind="stable")  # short integers are sorted by counting
+    """Row numbers grouped by label, in order; labels are below `count`."""
+    return np.argsort(
+        labels.astype(np.min_scalar_type(count)), kind="stable"
+    )  # numpy uses radix sort for short integers

@@ -1,24 +1,25 @@
-"""As many threads as pay.
+"""Threads: work is split into tiles, each run by one thread with single-threaded BLAS.
 
-Small matrix products on a few busy cores stall when BLAS splits each of them, so the work is split into
-tiles here: every thread runs whole tiles with a BLAS of one thread. Tiles do not depend on the number of threads, and
-so neither do results.
+Small matrix products on a few busy cores stall when BLAS splits each of them. Tiles do not depend on the number of
+threads, and so neither do results.
 """
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
 
 def run_tiles(work: Callable[[slice], object], count: int, size: int) -> None:
-    """Call `work` with slices of `size` items that cover 0 .. count - 1, on all threads the process may use."""
-    tiles = [slice(start, min(start + size, count)) for start in range(0, count, size)]
-    if getattr(_here, "is_worker", False):  # tiles within a tile: the pool is busy with us
+    """Call `work` with slices (tiles) of `size` items that cover 0 .. count - 1, on all threads that BLAS may use."""
+    tiles = [slice(first, min(first + size, count)) for first in range(0, count, size)]
+    if getattr(_here, "is_worker", False):  # tiles within a tile: waiting for the pool would deadlock
         for tile in tiles:
             work(tile)
         return
@@ -28,22 +29,22 @@ def run_tiles(work: Callable[[slice], object], count: int, size: int) -> None:
             for tile in tiles:
                 work(tile)
         else:
-            list(_pool(threads).map(_for_thread(threading.get_ident(), work), tiles))
+            list(_pool(threads).map(_on_behalf_of(threading.get_ident(), work), tiles))
 
 
-def _for_thread(asker: int, work: Callable[[slice], object]) -> Callable[[slice], object]:
-    """`work` as done by another thread for the one that asks, which waits: locks that it holds are open to it."""
+def _on_behalf_of(caller: int, work: Callable[[slice], object]) -> Callable[[slice], object]:
+    """`work` for another thread, the caller, which waits for it: `whose_work` gives access to locks of the caller."""
 
-    def done(tile: slice) -> object:
-        _here.asker = asker
+    def work_on(tile: slice) -> object:
+        _here.caller = caller
         return work(tile)
 
-    return done
+    return work_on
 
 
 def whose_work() -> int:
-    """The thread that this one works for: itself, or the one whose tiles it runs."""
-    return getattr(_here, "asker", None) or threading.get_ident()
+    """The id of the thread for which this one works: its own, or that of the caller whose tiles it runs."""
+    return getattr(_here, "caller", None) or threading.get_ident()
 
 
 _here = threading.local()
@@ -54,7 +55,7 @@ def _mark_worker() -> None:
 
 
 class _SingleThreadedBlas:
-    """One thread for BLAS while anyone is inside. Callers may come from several threads: the last one out restores."""
+    """Limits BLAS to one thread while any thread is inside; the last one to leave restores the limits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -63,12 +64,13 @@ class _SingleThreadedBlas:
         self._limiter: Any = None
 
     def __enter__(self) -> int:
-        """The threads that BLAS had: OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and threadpoolctl's limits all count."""
+        """Limit BLAS; returns the number of threads it had, as set by OMP_NUM_THREADS, threadpoolctl and the like."""
         with self._lock:
             if self._inside == 0:
                 libraries = _controller().lib_controllers
                 self._allowed = max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
-                self._limiter = _controller().limit(limits=1, user_api="blas")
+                with _control_of_limits():
+                    self._limiter = _controller().limit(limits=1, user_api="blas")
             self._inside += 1
             return self._allowed
 
@@ -76,18 +78,35 @@ class _SingleThreadedBlas:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limiter.restore_original_limits()
+                with _control_of_limits():
+                    self._limiter.restore_original_limits()
+
+
+@contextmanager
+def _control_of_limits() -> Iterator[None]:
+    """Let this thread set limits inside, and any thread afterwards.
+
+    Since version 3.8, threadpoolctl silently ignores all threads but the first one that set a limit of OpenBLAS: one
+    that enters the context below would not limit it, and one that leaves it would not restore it.
+    """
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)  # absent in old versions
+    release = getattr(openblas, "clear_controlling_thread", lambda **_: None)
+    release(force=True)
+    try:
+        yield
+    finally:
+        release(force=True)
 
 
 @cache
 def single_threaded_blas() -> _SingleThreadedBlas:
-    """A context in which BLAS has one thread; tiles within it still run on all that are allowed."""
+    """A context in which BLAS has one thread; `run_tiles` within it still uses all threads that BLAS had."""
     return _SingleThreadedBlas()
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the libraries are counted)
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller lists libraries)
 
     return ThreadpoolController()
 
@@ -98,7 +117,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def _after_fork() -> None:
-    """Threads and locks do not survive a fork; the child makes its own."""
+    """Discard threads and locks, which do not survive a fork; the child creates its own."""
     _pool.cache_clear()
     single_threaded_blas.cache_clear()
 

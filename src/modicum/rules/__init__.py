@@ -1,1 +1,1 @@
-"""What must hold, declared as data: of parameters, of budgets, of the state of learners."""
+"""Rules declared as data: constraints on parameters, invariants of state, and budgets."""

@@ -1,4 +1,4 @@
-"""Budgets: how much a learner may hold, and what it plans to hold."""
+"""Budgets: bounds on the memory of learners, and plans of the memory they will use."""
 
 import re
 from collections.abc import Callable
@@ -14,13 +14,13 @@ _SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
 
 @dataclass(frozen=True)
 class Budget:
-    """Either a number of rows or a number of bytes."""
+    """A bound on rows or on bytes; no bound if both are None."""
 
     rows: int | None = None
     nbytes: int | None = None
 
     def rows_within(self, row_bytes: int, *, fixed_bytes: int, at_least: int, what: str) -> int:
-        """How many rows of `row_bytes` fit beside `fixed_bytes`; a `BudgetError` if fewer than `at_least`."""
+        """The number of rows of `row_bytes` that fit beside `fixed_bytes`; a `BudgetError` if fewer than `at_least`."""
         if self.nbytes is None:
             assert self.rows is not None
             if self.rows < at_least:
@@ -33,7 +33,7 @@ class Budget:
         return fit
 
     def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
-        """The largest n with bytes_of(n) within the budget, for sizes that do not grow in proportion."""
+        """The largest n for which bytes_of(n) is within the budget, for sizes that are not linear in n."""
         if self.nbytes is None or bytes_of(at_least) > self.nbytes:
             return self.rows_within(bytes_of(at_least), fixed_bytes=0, at_least=at_least, what=what)
         low, high = at_least, 2 * at_least
@@ -54,10 +54,10 @@ class Budget:
         bytes_of: Callable[[int], int],
         what: str,
     ) -> int:
-        """Rows to keep beside the `produced` ones: as many as `asked` for; if None, those that are `useful` and fit.
+        """The number of rows to keep beside the `produced` ones: `asked`, or if None at most `useful` that fit.
 
-        `bytes_of(n)` is all that is held with n of them. A `BudgetError` says what would be needed for `asked`, or for
-        `at_least` so many.
+        `bytes_of(n)` is the total size with n such rows. A `BudgetError` says what is needed for `asked` rows, or for
+        `at_least` rows if None.
         """
         needed = at_least if asked is None else asked
         if self.rows is not None and produced + needed > self.rows:
@@ -79,7 +79,7 @@ class Budget:
 
 
 def as_budget(value: int | str | Budget | None) -> Budget:
-    """A count of rows (`200`), a size (`"64 MiB"`), a `Budget`, or None for one without bounds.
+    """The budget of a number of rows (`200`), a size (`"64 MiB"`), a `Budget`, or None (no bounds).
 
     >>> as_budget("64 MiB").nbytes, as_budget(200).rows
     (67108864, 200)
@@ -110,7 +110,7 @@ def parse_bytes(text: str) -> int:
 
 
 def format_bytes(nbytes: float) -> str:
-    """A size for people.
+    """A size as text with a unit.
 
     >>> format_bytes(67108864), format_bytes(900)
     ('64 MiB', '900 B')
@@ -124,19 +124,20 @@ def format_bytes(nbytes: float) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a learner will hold, in bytes, before any data is seen."""
+    """The memory that a learner will use, by purpose, computed before any data is seen."""
 
     rows: int
-    parts: dict[str, int]
+    sizes: dict[str, int]
 
     @property
     def nbytes(self) -> int:
-        return sum(self.parts.values())
+        return sum(self.sizes.values())
 
     def __str__(self) -> str:
         lines = [f"{self.rows:,} rows kept, {format_bytes(self.nbytes)} in all"]
-        return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.parts.items()])
+        return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.sizes.items()])
 
     @classmethod
-    def of(cls, rows: int, **parts: int) -> Self:
-        return cls(rows, {name.replace("_", " "): int(size) for name, size in parts.items()})
+    def of(cls, rows: int, **sizes: int) -> Self:
+        """A plan for so many rows with these sizes; underscores in names become spaces."""
+        return cls(rows, {name.replace("_", " "): int(size) for name, size in sizes.items()})

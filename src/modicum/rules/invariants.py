@@ -1,14 +1,14 @@
-"""Invariants of state as data: what must hold of a learner whenever it is saved, and before a loaded one is used.
+"""Invariants of state as data: they must hold when a learner is saved, and before a loaded one is used.
 
-Compiled loops trust the arrays they are given. So every learner, and every part of its state, lists its attributes with
-what they must be, beside the constraints on its parameters:
+Compiled loops do not check the arrays they are given. So every learner, and every part of its state, declares a rule
+for each attribute, beside the constraints on its parameters:
 
     _invariants = {"keys": Array("float64", "n"), "row_ids": Array("int64", "n"), "size": Whole("n")}
 
-Sizes and bounds are numbers, names, or functions of the `Scope`. A name is that of a size given by the owner
-(`n_features`, `dtype`, `kind`, or one tied by `Is`), else of an attribute of the same object, else of a size that is
-fixed where it first occurs, here `n`. A list holds alternatives, and a constraint on parameters will do as a rule.
-What a class declares adds to what its bases do.
+Sizes and bounds are numbers, names, or functions of the `Scope`. A name refers to a size given by the owner
+(`n_features`, `dtype`, `kind`, or one tied by `Is`), else to an attribute of the same object, else to a size that is
+fixed where it first occurs, here `n`. A list holds alternatives. Constraints on parameters can be used as rules.
+A class inherits the invariants of its bases.
 """
 
 import sys
@@ -23,13 +23,13 @@ from scipy import sparse
 from modicum.rules.params import Constraint, Where
 
 Bound = float | str | Callable[["Scope"], Any] | None
-MOST = 2**62  # counts beyond would overflow in compiled loops
+MOST = 2**62  # larger counts would overflow in compiled loops
 DTYPES = ("float64", "float32", "int64", "int32", "bool")
-SHARED = ("n_features", "dtype", "kind")  # of the rows that a learner takes: all of its parts know them
+SHARED = ("n_features", "dtype", "kind")  # sizes of the rows of a learner, known in all of its parts
 
 
 class Violation(ValueError):
-    """An attribute is not what it must be; `path` tells which."""
+    """An attribute breaks its rule; `path` says which attribute."""
 
     def __init__(self, expected: str):
         super().__init__(expected)
@@ -41,7 +41,7 @@ class Violation(ValueError):
 
 
 class Scope:
-    """Sizes by name while the attributes of one object are looked at."""
+    """Sizes by name while the attributes of one object are checked."""
 
     def __init__(self, owner: Any, sizes: Mapping[str, Any]):
         self.owner = owner
@@ -52,13 +52,13 @@ class Scope:
         return self.sizes[name] if name in self.sizes else getattr(self.owner, name, None)
 
     def find(self, bound: Bound) -> Any:
-        """The number that a bound stands for."""
+        """The value of a bound."""
         if isinstance(bound, str):
             return self[bound]
         return bound(self) if callable(bound) else bound
 
     def match(self, size: Any, bound: Bound, what: str = "size") -> None:
-        """A size is what `bound` says, or fixes it."""
+        """Raise a `Violation` unless a size equals `bound`; a name without a value yet is fixed to it."""
         known = self.find(bound)
         if known is None and isinstance(bound, str):
             self.sizes[bound] = size
@@ -67,7 +67,7 @@ class Scope:
 
 
 class Within:
-    """Bounds on numbers; `above` and `below` leave the end out."""
+    """Bounds on numbers; `above` and `below` are strict."""
 
     def __init__(self, low: Bound = None, high: Bound = None, *, above: Bound = None, below: Bound = None):
         self.bounds = {"at least": low, "at most": high, "above": above, "below": below}
@@ -77,7 +77,7 @@ class Within:
             limit = scope.find(bound)
             number = least if words in ("at least", "above") else largest
             if limit is not None and not _HOLDS[words](number, limit):
-                raise Violation(f"{words} {limit}; it holds {number}")
+                raise Violation(f"{words} {limit}; got {number}")
 
 
 _HOLDS: dict[str, Callable[[float, float], bool]] = {
@@ -89,9 +89,9 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Array(Within):
-    """An array of a shape, where None is any size, and of a dtype: its name, that of a size, or a tuple of kinds.
+    """An array of a given shape, where None is any size, and dtype: its name, the name of a size, or a tuple of kinds.
 
-    It is finite by default, and may have to be `rising`, from 0 on.
+    Values must be finite by default. `rising` means strictly increasing from 0.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Sparse:
 
 
 class Whole(Within):
-    """A whole number, from 0 on by default."""
+    """An int, non-negative by default."""
 
     def __init__(self, low: Bound = 0, high: Bound = MOST):
         super().__init__(low, high)
@@ -162,7 +162,7 @@ class Whole(Within):
 
 
 class Real(Within):
-    """A number; a finite one by default."""
+    """A number, finite by default."""
 
     def __init__(self, low: Bound = None, high: Bound = None, *, above: Bound = None, finite: bool = True):
         super().__init__(low, high, above=above)
@@ -177,7 +177,7 @@ class Real(Within):
 
 
 class Equal:
-    """A word that is what the owner says, of those that are possible: the kind of rows, say."""
+    """A word, one of `possible`, that equals the size `name` of the owner: the kind of rows, for example."""
 
     def __init__(self, name: str, possible: Callable[[Scope], tuple[str, ...]]):
         self.name = name
@@ -185,11 +185,11 @@ class Equal:
 
     def check(self, value: Any, scope: Scope) -> None:
         if value not in self.possible(scope) or value != scope[self.name]:
-            raise Violation(f"{' or '.join(self.possible(scope))}, and as that of its owner; got {value!r}")
+            raise Violation(f"{' or '.join(self.possible(scope))}, as in its owner; got {value!r}")
 
 
 class AbsentWhile:
-    """Nothing, as long as a condition holds."""
+    """Accepts the absence of an attribute while a condition holds."""
 
     def __init__(self, condition: Callable[[Scope], bool]):
         self.condition = condition
@@ -200,10 +200,10 @@ class AbsentWhile:
 
 
 class Is:
-    """An object of one of these classes, whose own invariants hold.
+    """An object of one of these classes whose own invariants hold.
 
-    Keywords tie its sizes to those of the owner, `Is(BottomK, n="n_sample")`; `at_most` bounds sizes, and `also` has
-    more rules for its attributes.
+    Keywords tie its sizes to those of the owner: `Is(BottomK, n="n_sample")`. `at_most` bounds sizes, and `also` adds
+    rules for its attributes.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Is:
 
 
 class Each:
-    """A list of things of one kind; `count` is, or fixes, how many there are, within `low` and `high`."""
+    """A list whose items all follow one rule; its length equals or fixes `count`, within `low` and `high`."""
 
     def __init__(self, rule: Any, count: Bound = None, *, low: int = 0, high: int = MOST):
         self.rule = rule
@@ -253,7 +253,7 @@ class Each:
 
 
 class Keyed:
-    """A dict with just these keys."""
+    """A dict with exactly these keys."""
 
     def __init__(self, **rules: Any):
         self.rules = rules
@@ -266,7 +266,7 @@ class Keyed:
                 check_rule(rule, value[name], scope)
 
 
-NOTHING = object()  # stands for an attribute that is not there
+NOTHING = object()  # the value of an attribute that does not exist
 ABSENT: Constraint = Where(lambda value: value is NOTHING, "absent")
 ANYTHING: Constraint = Where(lambda value: value is not NOTHING, "there")
 LIMIT = Whole(0, sys.maxsize)
@@ -275,7 +275,7 @@ TEXT: Constraint = Where(lambda value: isinstance(value, str), "a string")
 
 @cache
 def invariants_of(cls: Any) -> Mapping[str, Any]:
-    """Rules by attribute, of a class and its bases."""
+    """Rules by attribute, including those of base classes."""
     rules: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         rules |= vars(base).get("_invariants", {})
@@ -283,7 +283,7 @@ def invariants_of(cls: Any) -> Mapping[str, Any]:
 
 
 def check_invariants(owner: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """A `Violation` unless the invariants of an object and all its parts hold; returns the sizes by name."""
+    """Raise a `Violation` unless the invariants of an object and all its parts hold; returns the sizes by name."""
     cls: Any = type(owner)
     fields, rules = owner._fields(), invariants_of(cls)
     check_names(cls, fields)
@@ -297,10 +297,10 @@ def check_invariants(owner: Any, sizes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_names(cls: Any, names: Any) -> None:
-    """A `Violation` if there are attributes that the class does not declare: they could hide its methods."""
-    strangers = sorted(set(names) - set(invariants_of(cls)))
-    if strangers:
-        raise Violation(f"without {strangers[0]!r}, which {cls.__name__} does not declare among its invariants")
+    """Raise a `Violation` if there are attributes that the class does not declare: they could replace its methods."""
+    undeclared = sorted(set(names) - set(invariants_of(cls)))
+    if undeclared:
+        raise Violation(f"without {undeclared[0]!r}, which {cls.__name__} does not declare among its invariants")
 
 
 def check_rule(rule: Any, value: Any, scope: Scope) -> None:
@@ -330,7 +330,7 @@ def _check_alternatives(rules: list[Any], value: Any, scope: Scope) -> None:
 
 @contextmanager
 def _within(name: str) -> Iterator[None]:
-    """Violations inside are of an attribute of this name."""
+    """Add the name of an attribute to the path of violations inside."""
     try:
         yield
     except Violation as violation:

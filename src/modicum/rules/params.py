@@ -1,6 +1,6 @@
-"""Constraints on constructor parameters as data, and the one sentence they raise.
+"""Constraints on constructor parameters as data, and the error for values that break them.
 
-A learner lists its constraints once; they are checked at the first chunk:
+A learner declares its constraints; they are checked at the first chunk:
 
     _constraints = {"n_exemplars": [Int(1)], "swaps": [OneOf("eager", "one")]}
 """
@@ -23,7 +23,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class Int:
-    """A whole number not below `low`, and within what compiled loops can count."""
+    """An int of at least `low`, small enough for compiled loops."""
 
     low: int
 
@@ -36,7 +36,7 @@ class Int:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number from `low` to `high`; `open_ends` leaves both ends out."""
+    """A finite number from `low` to `high`; `open_ends` excludes both ends."""
 
     low: float
     high: float = np.inf
@@ -73,7 +73,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Where:
-    """Whatever a test accepts, with the words for it."""
+    """A value that passes a test, with the words that describe it."""
 
     test: Callable[[Any], bool]
     words: str
@@ -112,7 +112,7 @@ ROWS = Where(lambda value: hasattr(value, "__len__") and not isinstance(value, s
 
 
 def check_params(owner: object, params: Mapping[str, Any], constraints: Mapping[str, Iterable[Constraint]]) -> None:
-    """Raise the one sentence about the first parameter that no constraint of its list accepts."""
+    """Raise a ValueError about the first parameter that no constraint in its list accepts."""
     for name, accepted in constraints.items():
         value = params[name]
         if not any(constraint.accepts(value) for constraint in accepted):

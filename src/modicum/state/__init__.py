@@ -1,4 +1,4 @@
-"""What a learner knows, as plain data: parts, how they are packed, and the files that hold them."""
+"""State of learners as plain data: parts, packing, state files and random generators."""
 
 from modicum.state.files import from_bytes, read, to_bytes, write_atomically
 from modicum.state.packing import held_bytes, pack, unpack

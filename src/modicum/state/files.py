@@ -1,7 +1,7 @@
-"""One learner, one file: exact state in a safetensors container, written so that a crash never leaves half of it.
+"""State files: one learner in one safetensors file, written atomically.
 
-The file's text header holds JSON (class, package version, parameters, attributes, random state) and a digest of
-everything; the arrays follow.
+The header holds JSON (class, package version, parameters, attributes, random state) and a digest of the whole file; the
+arrays follow.
 """
 
 import hashlib
@@ -16,38 +16,38 @@ from modicum._version import __version__
 from modicum.exceptions import StateError
 from modicum.state.packing import Arrays, pack_dict, unpack
 
-FORMAT = 1  # raised when a file written today can't be read by yesterday's code
+FORMAT = 1  # to be raised when older versions can't read new files
 _KEY = "modicum"
-_OPENING = b'{"__metadata__":{"%s":"' % _KEY.encode()  # how the header of a file begins, after its length
-DIGITS = 32  # of the digest, which follows
+_OPENING = b'{"__metadata__":{"%s":"' % _KEY.encode()  # the start of the header, after its length
+DIGITS = 32  # hexadecimal digits of the digest, which follows
 _DIGEST = slice(8 + len(_OPENING), 8 + len(_OPENING) + DIGITS)
-# what reading a well-formed file of nonsense can end in
-NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, MemoryError, OverflowError)
+# errors that a file with a valid digest and malformed content can cause
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, MemoryError, OverflowError)
 
 
 def to_bytes(content: dict[str, Any]) -> bytes:
-    """A plain dict of packable values as one safetensors blob with a digest."""
+    """A dict of packable values as one safetensors blob with a digest."""
     arrays: Arrays = {}
     header = {"format": FORMAT, "version": __version__, "content": pack_dict(content, arrays, "")}
     return sealed(json.dumps(header), arrays)
 
 
 def sealed(text: str, arrays: Arrays) -> bytes:
-    """A safetensors blob with our entry, whose digest is that of all other bytes."""
+    """A safetensors blob with `text` as its only metadata entry, after a digest of all other bytes."""
     from safetensors import SafetensorError
     from safetensors.numpy import save
 
-    # one entry: the order of several is not fixed, and equal states should be equal bytes
+    # one entry, because the order of several is not fixed and equal states should give equal bytes
     try:
         blob = save(arrays, metadata={_KEY: f"{'0' * DIGITS} {text}"})
     except SafetensorError as error:
-        raise StateError(f"a state file can't carry one of the arrays: {error}") from None
-    assert blob[8 : _DIGEST.start] == _OPENING, "safetensors writes its header in another way"
+        raise StateError(f"a state file can't hold one of the arrays: {error}") from None
+    assert blob[8 : _DIGEST.start] == _OPENING, "safetensors has changed the layout of its header"
     return b"".join([blob[: _DIGEST.start], _digest(blob), memoryview(blob)[_DIGEST.stop :]])
 
 
 def from_bytes(blob: bytes, source: str = "the state") -> dict[str, Any]:
-    """What `to_bytes` was given; a `StateError` for anything else."""
+    """The dict that `to_bytes` was given; a `StateError` if the blob is not valid."""
     text, arrays = unsealed(blob, source)
     try:
         header = json.loads(text)
@@ -59,12 +59,12 @@ def from_bytes(blob: bytes, source: str = "the state") -> dict[str, Any]:
         return {key: unpack(value, arrays) for key, value in header["content"].items()}
     except StateError:
         raise
-    except NONSENSE as error:
+    except MALFORMED as error:
         raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
 
 
 def unsealed(blob: bytes, source: str = "the state") -> tuple[str, Arrays]:
-    """The text of our entry, and the arrays."""
+    """The text and the arrays that `sealed` was given."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -75,12 +75,12 @@ def unsealed(blob: bytes, source: str = "the state") -> tuple[str, Arrays]:
     try:
         header = json.loads(blob[8 : 8 + int.from_bytes(blob[:8], "little")])
         return header["__metadata__"][_KEY].partition(" ")[2], load(blob)
-    except (SafetensorError, *NONSENSE) as error:
+    except (SafetensorError, *MALFORMED) as error:
         raise StateError(f"{source} is damaged: {type(error).__name__} {error}.") from None
 
 
 def _digest(blob: bytes) -> bytes:
-    """The digest of a blob, as if its own digits were zeros: it covers every byte, dtypes and shapes included."""
+    """The digest of a blob with zeros in place of its digest: it covers every other byte, dtypes and shapes too."""
     digest = hashlib.blake2b(blob[: _DIGEST.start], digest_size=DIGITS // 2)
     digest.update(b"0" * DIGITS)
     digest.update(memoryview(blob)[_DIGEST.stop :])
@@ -88,8 +88,8 @@ def _digest(blob: bytes) -> bytes:
 
 
 def write_atomically(path: str | os.PathLike[str], blob: bytes) -> None:
-    """Write beside `path`, flush to disk, rename over it: readers see the old file or the new one, whole."""
-    path = Path(os.path.realpath(path))  # a link stays a link
+    """Write a temporary file, flush it to disk and rename it: readers see the old file or the new one, complete."""
+    path = Path(os.path.realpath(path))  # write through a symbolic link
     temporary = path.with_name(temporary_name(path, f"{os.getpid()}-{threading.get_ident()}"))
     try:
         with open(temporary, "wb") as file:
@@ -108,7 +108,7 @@ def temporary_name(path: Path, writer: str) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself last through a power cut, where the system lets folders be opened."""
+    """Flush the rename to disk, where the system allows folders to be opened."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

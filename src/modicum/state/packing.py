@@ -1,7 +1,7 @@
-"""State as JSON and arrays, and back.
+"""Packing of state into JSON and arrays, and unpacking.
 
 Attributes may be scalars, strings, arrays, sparse matrices, generators, lists, tuples, dicts, `Part`s and learners.
-Classes are looked up by name among those that are registered, so loading never imports or runs what a file asks for.
+Classes are looked up by name among the registered ones, so loading never imports or runs anything named by a file.
 """
 
 from typing import Any
@@ -18,11 +18,11 @@ LEARNERS: dict[str, Any] = {}  # classes of learners by name; `Learner` register
 
 
 def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
-    """`value` as JSON; arrays go into `arrays` under a path, the JSON says which."""
+    """`value` as JSON; arrays are put into `arrays` under a path, to which the JSON refers."""
     if isinstance(value, np.ndarray):
         return _pack_array(value, arrays, path)
     if isinstance(value, str):
-        return str(value)  # numpy's strings too
+        return str(value)  # numpy strings too
     if isinstance(value, np.generic) and value.dtype.name in _SCALARS:
         return {"$": "scalar", "dtype": value.dtype.name, "value": value.item()}
     if value is None or isinstance(value, bool | int | float):
@@ -43,16 +43,16 @@ def pack(value: Any, arrays: Arrays, path: str = "") -> Any:
         items = [pack(item, arrays, f"{path}/{i}") for i, item in enumerate(value)]
         return items if isinstance(value, list) else {"$": "tuple", "items": items}
     if hasattr(value, "__array__"):
-        return _pack_array(np.asarray(value), arrays, path)  # a data frame, say
+        return _pack_array(np.asarray(value), arrays, path)  # a data frame, for example
     if hasattr(value, "tocsr"):
         csr = value.tocsr()
-        parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
-        return {"$": "csr", "shape": list(csr.shape), "parts": pack_dict(parts, arrays, path)}
+        own = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
+        return {"$": "csr", "shape": list(csr.shape), "arrays": pack_dict(own, arrays, path)}
     if callable(value):
         return {"$": "callable", "name": getattr(value, "__name__", type(value).__name__)}
     raise StateError(
-        f"{path or 'the value'} holds a {type(value).__name__}, which a state file can't carry. "
-        "Keep strings, numbers, arrays, lists, tuples or dicts of them."
+        f"{path or 'the value'} is a {type(value).__name__}, which a state file can't hold. "
+        "Use strings, numbers, arrays, and lists, tuples or dicts of them."
     )
 
 
@@ -66,12 +66,14 @@ def _pack_array(value: np.ndarray, arrays: Arrays, path: str) -> Any:
 def pack_dict(value: dict[str, Any], arrays: Arrays, path: str) -> dict[str, Any]:
     bad = [key for key in value if not isinstance(key, str)]
     if bad:
-        raise StateError(f"{path or 'the value'} holds a dict with the key {bad[0]!r}; a state file takes string keys.")
+        raise StateError(
+            f"{path or 'the value'} is a dict with the key {bad[0]!r}; keys in a state file must be strings."
+        )
     return {key: pack(item, arrays, f"{path}/{key}") for key, item in value.items()}
 
 
 def unpack(value: Any, arrays: Arrays) -> Any:
-    """What `pack` was given."""
+    """The value that `pack` was given."""
     if isinstance(value, list):
         return [unpack(item, arrays) for item in value]
     if not isinstance(value, dict):
@@ -82,13 +84,15 @@ def unpack(value: Any, arrays: Arrays) -> Any:
 def _unpack_part(value: dict[str, Any], arrays: Arrays) -> Part:
     cls = Part._known.get(value["class"])
     if cls is None:
-        raise StateError(f"the file holds a {value['class']!r}, which this version of modicum does not know.")
+        raise StateError(
+            f"the file has a part of class {value['class']!r}, which this version of modicum does not know."
+        )
     check_names(cls, value["fields"])
     part, fields = object.__new__(cls), {key: unpack(item, arrays) for key, item in value["fields"].items()}
     vars(part).update(fields)
-    for name, item in part._fields().items():  # what is saved may be a corner of an array: that must be all of it
+    for name, item in part._fields().items():  # only a corner of an array may be saved: it must be complete
         if isinstance(item, np.ndarray) and item.shape != np.shape(fields[name]):
-            raise StateError(f"the file holds a {value['class']} whose {name} has another shape than it says.")
+            raise StateError(f"the file has a {value['class']} whose {name} does not have the declared shape.")
     return part
 
 
@@ -99,8 +103,8 @@ def _unpack_learner(value: dict[str, Any], arrays: Arrays) -> Any:
 def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
     from scipy import sparse
 
-    parts = {key: unpack(item, arrays) for key, item in value["parts"].items()}
-    matrix = sparse.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(value["shape"]))
+    own = {key: unpack(item, arrays) for key, item in value["arrays"].items()}
+    matrix = sparse.csr_matrix((own["data"], own["indices"], own["indptr"]), shape=tuple(value["shape"]))
     matrix.check_format(full_check=True)
     return matrix
 
@@ -133,7 +137,7 @@ _UNPACK: dict[str, Any] = {
 
 
 def held_bytes(value: Any) -> int:
-    """Bytes of all arrays and objects below `value`: what a learner holds between calls."""
+    """Bytes of all arrays and numbers in `value`, however deep."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, Part):
@@ -149,10 +153,12 @@ def held_bytes(value: Any) -> int:
 
 
 def restore(content: dict[str, Any], source: str = "the file") -> Any:
-    """A learner as a file holds it; functions among its parameters may be missing."""
+    """A learner from the content of a file, not checked yet; functions among its parameters may be missing."""
     cls = LEARNERS.get(content["class"])
     if cls is None:
-        raise StateError(f"{source} holds a {content['class']!r}, which this version of modicum does not know.")
+        raise StateError(
+            f"{source} has a learner of class {content['class']!r}, which this version of modicum does not know."
+        )
     check_names(cls, content["state"])
     learner = cls(**content["params"])
     learner.__dict__.update(content["state"])
@@ -160,7 +166,7 @@ def restore(content: dict[str, Any], source: str = "the file") -> Any:
 
 
 def missing_functions(value: Any) -> list[Missing]:
-    """Functions in a parameter, or in the parts or parameters that it is made of, which a file could only name."""
+    """Functions in a parameter, or in the parts and learners in it, of which the file has only the names."""
     if isinstance(value, Missing):
         return [value]
     inner = value._fields() if isinstance(value, Part) else {}

@@ -1,4 +1,4 @@
-"""Parts: pieces of state that several learners share, known by their class's name to the files that hold them."""
+"""Parts: pieces of state with attributes and methods of their own. Files refer to their classes by name."""
 
 from abc import ABC
 from collections.abc import Mapping
@@ -8,28 +8,29 @@ from modicum.rules.params import Where
 
 
 class Missing:
-    """Stands for a function the file can only name; `load` must be given the real one."""
+    """A placeholder for a function of which a file has only the name; `load` must be given the function."""
 
     def __init__(self, name: str):
         self.name = name
 
 
 def register(cls: type, known: dict[str, Any]) -> None:
-    """Make a class known by its name, under which files refer to it; a second class of that name is refused.
+    """Register a class under its name, by which files refer to it; a second class of that name is a TypeError.
 
-    A class that is defined again at the same place, as in a notebook or by a reload, takes the place of the old one.
+    A class that is redefined with the same module and qualified name, as in a notebook or by a reload, replaces the
+    old one.
     """
     other = known.setdefault(cls.__name__, cls)
     if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
         raise TypeError(
-            f"{cls.__module__} defines {cls.__name__}, but {other.__module__} has a class of that name already, and "
-            "saved state refers to classes by name. Choose another name."
+            f"{cls.__module__} defines {cls.__name__}, but {other.__module__} already has a class of that name, and "
+            "state files refer to classes by name. Choose another name."
         )
     known[cls.__name__] = cls
 
 
 class Part(ABC):  # noqa: B024
-    """A piece of learner state. Every subclass is known by its name to `load`, which makes no abstract ones."""
+    """Base of pieces of state. Subclasses are registered by name for `load`."""
 
     _known: ClassVar[dict[str, type["Part"]]] = {}
     _invariants: ClassVar[Mapping[str, Any]] = {}
@@ -39,7 +40,7 @@ class Part(ABC):  # noqa: B024
         register(cls, Part._known)
 
     def _fields(self) -> dict[str, Any]:
-        """What is saved; by default every attribute."""
+        """The attributes that are saved; all by default."""
         return vars(self)
 
 

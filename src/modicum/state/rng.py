@@ -1,4 +1,4 @@
-"""Random generators from a `random_state`, and their exact state in and out of a save file."""
+"""Random generators from a `random_state`, and their exact state in files."""
 
 from typing import Any, cast
 
@@ -12,18 +12,18 @@ _BIT_GENERATORS = {
     cls.__name__: cls
     for cls in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 }
-_BUFFERS = {"MT19937": 624, "Philox": 4}  # numbers drawn at a time
+_BUFFERS = {"MT19937": 624, "Philox": 4}  # numbers that are drawn at a time
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
-    """A generator of our own: the caller's `Generator` is asked for a child, never advanced by our draws."""
+    """A new generator; from a `Generator` a child is spawned, so that our draws do not advance it."""
     if isinstance(random_state, np.random.Generator):
         return random_state.spawn(1)[0]
     return np.random.default_rng(random_state)
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """The generator's state as plain data."""
+    """The state of a generator as plain data."""
     return _plain(rng.bit_generator.state)
 
 
@@ -34,9 +34,11 @@ def restore_generator(state: dict[str, Any]) -> np.random.Generator:
     except KeyError:
         raise StateError(f"unknown random generator {state.get('bit_generator')!r} in the state file.") from None
     bits.state = cast(Any, state)
-    position = state["state"].get("pos", state.get("buffer_pos", 0))  # in a buffer that is read without a check
+    position = state["state"].get(
+        "pos", state.get("buffer_pos", 0)
+    )  # in a buffer that numpy reads without a bounds check
     if _plain(bits.state) != state or not 0 <= position <= _BUFFERS.get(state["bit_generator"], 0):
-        raise StateError("the state file holds an invalid state of a random generator.")
+        raise StateError("the state of a random generator in the file is invalid.")
     return np.random.Generator(bits)
 
 

@@ -1,4 +1,4 @@
-"""What happens to the rows between a reader and the user: cut, drop, shuffle, read ahead. Each is a generator."""
+"""Steps between a reader and the user: cut, drop, shuffle, read ahead. Each is a generator of chunks."""
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,17 +10,17 @@ import numpy as np
 
 from modicum.streams.readers.base import join, pick
 
-SHUFFLE_ROWS = 1_024  # fewest rows that enter the shuffle buffer together
+SHUFFLE_ROWS = 1_024  # rows that enter the shuffle buffer at once, at least
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Consecutive (or, after shuffling, any) rows of a stream.
+    """Rows of a stream: consecutive ones, or any if the stream is shuffled.
 
     Attributes
     ----------
     X : ndarray of shape (rows, columns), CSR matrix, or list of objects
-        float32 if that holds every chosen column exactly, else float64.
+        float32 if it represents every chosen column exactly, else float64.
     y : ndarray of shape (rows,) or None
     sample_weight : ndarray of shape (rows,) or None
     row_ids : ndarray of shape (rows,)
@@ -37,24 +37,24 @@ class Chunk:
 
 
 def cut(chunks: Iterator[Chunk], size: int) -> Iterator[Chunk]:
-    """The same rows in chunks of `size`; only the last may be shorter. Copies only rows of chunks that are joined."""
+    """The same rows in chunks of `size`; only the last may be shorter. Rows are copied only where chunks are joined."""
     held: list[Chunk] = []
     missing = size
     for chunk in chunks:
-        begin = 0
-        while len(chunk) - begin >= missing:
-            yield _join([*held, _pick(chunk, slice(begin, begin + missing))])
-            begin += missing
+        first = 0
+        while len(chunk) - first >= missing:
+            yield _join([*held, _pick(chunk, slice(first, first + missing))])
+            first += missing
             held, missing = [], size
-        if begin < len(chunk):
-            held.append(_pick(chunk, slice(begin, None)))
-            missing -= len(chunk) - begin
+        if first < len(chunk):
+            held.append(_pick(chunk, slice(first, None)))
+            missing -= len(chunk) - first
     if held:
         yield _join(held)
 
 
 def drop(chunks: Iterator[Chunk], n: int) -> Generator[Chunk, None, int]:
-    """The chunks without their first `n` rows; returns how many are still to be dropped at the end."""
+    """The chunks without their first `n` rows; returns how many rows remain to be dropped after the last chunk."""
     for chunk in chunks:
         if n < len(chunk):
             yield _pick(chunk, slice(n, None)) if n else chunk
@@ -63,37 +63,40 @@ def drop(chunks: Iterator[Chunk], n: int) -> Generator[Chunk, None, int]:
 
 
 def shuffled(chunks: Iterator[Chunk], n: int, rng: np.random.Generator) -> Iterator[Chunk]:
-    """The same rows in random order: each row that comes takes a random place in a buffer of `n`, who sat there leaves.
+    """The same rows in random order: each row replaces a random row in a buffer of `n`, which is then emitted.
 
-    Many rows come at once, but the order is that of rows coming one by one.
+    Rows are processed many at a time; the order is the same as one by one.
     """
     buffer: list[Chunk] = []
-    for chunk in cut(chunks, max(n // 4, SHUFFLE_ROWS)):  # copying the buffer is paid by many rows
+    for chunk in cut(chunks, max(n // 4, SHUFFLE_ROWS)):  # many rows share the cost of copying the buffer
         pool = _join([*buffer, chunk])
         if len(pool) > n:
-            leave, stay = _seats(rng.integers(n, size=len(pool) - n), n)
-            yield _pick(pool, leave)
-            pool = _pick(pool, stay)
+            emitted, kept = _replace_in_order(rng.integers(n, size=len(pool) - n), n)
+            yield _pick(pool, emitted)
+            pool = _pick(pool, kept)
         buffer = [pool]
     for pool in buffer:
         yield _pick(pool, rng.permutation(len(pool)))
 
 
-def _seats(draws: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows n, n+1, ... take the seats drawn, one by one, from rows 0 to n-1: who leaves each time, who sits at last."""
-    order = np.argsort(draws, kind="stable")  # groups the draws of each seat, first draw first
+def _replace_in_order(draws: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows emitted, in order, and rows kept when rows n, n+1, ... one by one replace those in the slots `draws`.
+
+    Slot i holds row i at first.
+    """
+    order = np.argsort(draws, kind="stable")  # groups the draws of each slot, first draw first
     again = draws[order[1:]] == draws[order[:-1]]
-    leave = draws.copy()
-    leave[order[1:][again]] = n + order[:-1][again]  # the one who drew this seat before
-    stay = np.arange(n)
-    stay[draws] = np.arange(n, n + len(draws))  # of equal seats numpy keeps the last
-    return leave, stay
+    emitted = draws.copy()
+    emitted[order[1:][again]] = n + order[:-1][again]  # the row that was put into this slot before
+    kept = np.arange(n)
+    kept[draws] = np.arange(n, n + len(draws))  # of equal slots numpy keeps the last
+    return emitted, kept
 
 
 def read_ahead(chunks: Generator[Chunk, None, Any]) -> Generator[Chunk, None, None]:
-    """The same chunks, the next one being read in a thread while the caller works on this one.
+    """The same chunks; a thread reads the next one while the caller works on this one.
 
-    The thread ends with the iteration, also one that is broken off.
+    The thread ends with the iteration, even if it is abandoned.
     """
     with closing(chunks), ThreadPoolExecutor(1, "modicum-stream") as thread:
         ahead = thread.submit(next, chunks, None)

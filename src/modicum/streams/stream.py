@@ -1,10 +1,10 @@
-"""Where chunks come from: `stream(source)` reads rows from almost anything, a bounded number at a time.
+"""`stream(source)` reads rows from almost anything, a bounded number at a time.
 
-A reader (see `modicum.streams.readers`) gives blocks of rows as its source has them. They go through
+A reader (see `modicum.streams.readers`) yields blocks of rows as its source stores them. They pass through these steps:
 
     number the rows -> shuffle (if asked) -> cut into chunks -> drop what `start` skips -> read ahead (files)
 
-so chunk i of a pass always begins at row i * chunk_size, however the source is divided into files and row groups.
+Chunk i of a pass always starts at row i * chunk_size, however the source is divided into files and row groups.
 """
 
 import operator
@@ -22,8 +22,8 @@ from modicum.streams.readers.base import Reader, count, pick
 from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.objects import OBJECT_BYTES
 
-CHUNK_BYTES = 8 << 20  # long enough that work per chunk outweighs work around it, short enough to stay in cache
-CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size we choose
+CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
+CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size is not given
 
 
 def stream(
@@ -38,30 +38,30 @@ def stream(
     start: int = 0,
     random_state: int | np.random.Generator | None = None,
 ) -> "Stream":
-    """Read rows from almost anything, in chunks, in bounded memory.
+    """Read rows from almost anything, in chunks and bounded memory.
 
     Sources:
 
-    - arrays, sparse matrices (made CSR once) and anything else two-dimensional that gives slices of rows;
+    - arrays, sparse matrices (converted to CSR once) and anything else two-dimensional that can be sliced by rows;
     - data frames of pandas, polars, pyarrow and others, through Arrow;
-    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, svmlight (these text formats also gzipped), .npy
-      (read in blocks) and .npz (`file.npz:name` if it has several arrays; that array is loaded whole);
-    - a folder or a glob: its files in sorted order, all of one format, without the folders in it;
-    - `-`, standard input: CSV, JSON lines or an Arrow stream, told apart by the first bytes;
-    - a list of objects, of rows of numbers, or of chunks; any iterable or iterator of chunks, each one X, (X, y) or
+    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, svmlight (text formats may be gzipped), .npy (read
+      in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole);
+    - a folder or a glob: its files in sorted order, all of one format; subfolders are ignored;
+    - `-`, standard input: CSV, JSON lines or an Arrow stream, detected by the first bytes;
+    - a list of objects, of rows of numbers, or of chunks; any iterable or iterator of chunks, each X, (X, y) or
       (X, y, weight). A torch DataLoader is such an iterable;
-    - another Stream, which is returned as it is.
+    - another Stream, which is returned unchanged.
 
     Every chunk but the last of a pass has `chunk_size` rows. Chunks of arrays in memory are views. Files are read
     by a thread that is one chunk ahead.
 
-    Without `columns`, X has all numeric columns but target and weight; columns of other types are left out (and
-    can be had from `Stream.take`). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
-    chosen column that is missing or doesn't fit its type is a DataError that names file, row and column; data rows
-    of a file are counted from 1, without the header.
+    Without `columns`, X has all numeric columns except target and weight; columns of other types are left out
+    (`Stream.take` returns them). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
+    chosen column that is missing or does not match its type is a DataError that names file, row and column; data
+    rows of a file are counted from 1, without the header.
 
-    The label of svmlight files is y. They are read once at the start to find the number of columns;
-    `columns=range(n)` makes rows n wide whatever the file holds, say for a test set.
+    The label of svmlight files is y. They are scanned once beforehand for the number of columns;
+    `columns=range(n)` sets the width of rows to n, for example for a test set.
 
     Parameters
     ----------
@@ -72,17 +72,17 @@ def stream(
     columns : list of str or int, or str, default=None
         Names or positions of the features; "a,b" is short for ["a", "b"]. Other columns are not read.
     target, weight : str, int or array, default=None
-        Column with y and with sample weights: a name or a position, or a 1-D array with a value for each row.
+        Columns of targets and of sample weights: a name, a position, or a 1-D array with one value per row.
     passes : int, default=1
-        How often to go through the source.
+        How many times to read the source.
     shuffle_buffer : int, default=0
-        Draw rows at random from a buffer of this many rows. Needs memory for about three such buffers.
+        Draw rows at random from a buffer of this many rows. Takes the memory of about three such buffers.
     start : int, default=0
         Rows to skip, counted over all passes: the `position` at which to resume. Row groups of Parquet, batches of
-        Arrow files and rows of arrays are skipped unread. Other sources, and any with a shuffle buffer, are read
-        again from the beginning of the pass.
+        Arrow files and rows of arrays are skipped without reading. Other sources, and all with a shuffle buffer,
+        are read again from the first row of the pass.
     random_state : int, Generator or None, default=None
-        Seed of the shuffle buffer. Resuming gives the same order only for an int.
+        Seed of the shuffle buffer. Resuming repeats the same order only for an int.
 
     Returns
     -------
@@ -114,15 +114,15 @@ def stream(
 
 
 class Stream:
-    """An iterable of `Chunk`s; made by `stream`.
+    """An iterable of `Chunk`s, created by `stream`.
 
-    Each `iter()` begins anew at `start`; a source that can be read only once (standard input, an iterator) allows
-    one.
+    Each `iter()` starts again at `start`; a source that can be read only once (standard input, an iterator) can be
+    iterated once.
 
     Attributes
     ----------
     position : int
-        Rows given so far, over all passes and including those skipped by `start`: where to resume.
+        Rows yielded so far, over all passes and including those skipped by `start`: where to resume.
     n_rows : int or None
         Rows of one pass, if known without reading the source.
     total : int or None
@@ -134,13 +134,13 @@ class Stream:
     left_out : dict of str to str
         Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
     name : str
-        What the source is called in messages.
+        Name of the source in messages.
     width : int or None
         Number of columns of X, if known without reading the source.
     chunk_size : int or None
-        Rows per chunk; None until the first chunk of an iterable has come.
+        Rows per chunk; None before the first chunk of an iterable.
     description : str
-        Such as "200,000 rows x 16 columns of flights/*.parquet".
+        For example "200,000 rows x 16 columns of flights/*.parquet".
     rereadable : bool
         Whether the source can be read more than once.
     """
@@ -189,21 +189,21 @@ class Stream:
 
     def __iter__(self) -> Iterator[Chunk]:
         if self._spent:
-            raise DataError(f"{self._reader.name} can be read only once, and it has been. Make a new stream.")
+            raise DataError(f"{self._reader.name} can be read only once, and has been read. Create a new stream.")
         self._spent = not self.rereadable
         self.position = self._start
         chunks = self._chunks()
         return self._counted(read_ahead(chunks) if self._reader.background else chunks)
 
     def take(self, row_ids: Any) -> Any:
-        """Rows of the source in the order asked for, with all its columns, whatever their type.
+        """The given rows of the source, in the given order, with all columns of any type.
 
-        Reads the source again as far as needed; Parquet row groups without such rows are skipped.
+        Reads the source again as far as needed; Parquet row groups without these rows are skipped.
 
         Parameters
         ----------
         row_ids : array of int
-            Row numbers from 0, as in `Chunk.row_ids`; a row may be asked for more than once.
+            Row numbers from 0, as in `Chunk.row_ids`; a row may be repeated.
 
         Returns
         -------
@@ -214,27 +214,29 @@ class Stream:
             raise DataError(f"{name} can be read only once, so its rows can't be taken.")
         rows, order = np.unique(np.asarray(row_ids, dtype=np.int64), return_inverse=True)
         if len(rows) and rows[0] < 0:
-            raise DataError(f"{name}: row numbers begin at 0; got {rows[0]}.")
+            raise DataError(f"{name}: row numbers start at 0; got {rows[0]}.")
         found = self._reader.take(rows)
         if count(found) < len(rows):
-            there = "" if self.n_rows is None else f", it has {self.n_rows:,}"
-            raise DataError(f"{name}: no row {rows[count(found)]:,} (counted from 0){there}.")
+            length = "" if self.n_rows is None else f"; it has {self.n_rows:,}"
+            raise DataError(f"{name}: no row {rows[count(found)]:,} (counted from 0){length}.")
         return pick(found, order)
 
     def _check(self) -> None:
         name = self._reader.name
         if self._passes > 1 and not self.rereadable:
-            raise DataError(f"{name} can be read only once; passes={self._passes} needs a source to read again.")
+            raise DataError(
+                f"{name} can be read only once; passes={self._passes} needs a source that can be read again."
+            )
         if self.total is not None and self._start > self.total:
             raise self._beyond(self.total)
         for option, values in self._arrays.items():
             if self.n_rows is None:
-                raise DataError(f"{name}: {option} can be an array only if the number of rows is known beforehand.")
+                raise DataError(f"{name}: {option} can be an array only if the number of rows is known in advance.")
             if values.shape != (self.n_rows,):
                 raise DataError(f"{name}: {option} has shape {values.shape}; expected ({self.n_rows},).")
 
     def _beyond(self, total: int) -> DataError:
-        return DataError(f"{self._reader.name}: start={self._start:,} is beyond its {total:,} rows.")
+        return DataError(f"{self._reader.name}: start={self._start:,} exceeds its {total:,} rows.")
 
     def _counted(self, chunks: Generator[Chunk, None, Any]) -> Iterator[Chunk]:
         with closing(chunks):
@@ -243,17 +245,18 @@ class Stream:
                 yield chunk
 
     def _chunks(self) -> Generator[Chunk, None, None]:
-        first, skip = divmod(self._start, self.n_rows) if self.n_rows else (0, self._start)
+        first_pass, skip = divmod(self._start, self.n_rows) if self.n_rows else (0, self._start)
         # A shuffled pass is replayed from its first row, as is a source of unknown length.
         step = None if self.n_rows is None or self._shuffle_buffer else self.chunk_size
-        for index in range(first, self._passes):
-            begin = skip - skip % step if step else 0
-            skip = yield from drop(self._one_pass(index, begin), skip - begin)
+        for index in range(first_pass, self._passes):
+            row = skip - skip % step if step else 0
+            skip = yield from drop(self._one_pass(index, row), skip - row)
         if skip:
             raise self._beyond(self._start - skip)
 
-    def _one_pass(self, index: int, begin: int) -> Iterator[Chunk]:
-        blocks = self._numbered(begin)
+    def _one_pass(self, index: int, row: int) -> Iterator[Chunk]:
+        """Chunks of one pass from `row` on."""
+        blocks = self._numbered(row)
         if self.chunk_size is None:  # the width of an iterable is not known before its first block
             first = next(blocks, None)
             if first is None:
@@ -265,7 +268,7 @@ class Stream:
         yield from cut(blocks, self.chunk_size)
 
     def _numbered(self, row: int) -> Iterator[Chunk]:
-        """The reader's blocks from `row` on as chunks of any length, with y and weight given as arrays."""
+        """Blocks of the reader from `row` on as chunks of any length; y and weight may have been given as arrays."""
         for X, y, weight in self._reader.blocks(row, self.chunk_size or CHUNK_ROWS[0]):
             end = row + count(X)
             y = self._arrays["target"][row:end] if "target" in self._arrays else y
@@ -287,7 +290,7 @@ def _row_bytes(X: Any) -> float:
 
 
 def _split_keys(options: dict[str, Any]) -> tuple[dict[str, Key | None], dict[str, np.ndarray]]:
-    """Options that name a column, and those that are the values themselves."""
+    """Options that name a column, and options that are arrays of values."""
     keys: dict[str, Key | None] = {}
     arrays = {}
     for name, value in options.items():
@@ -312,7 +315,7 @@ def _integer(name: str, value: Any, least: int) -> int:
 
 
 def _seed(random_state: Any) -> int:
-    """One number from which the generator of each pass is made."""
+    """The number that seeds the generators of all passes."""
     if random_state is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     if isinstance(random_state, np.random.Generator):
@@ -321,12 +324,12 @@ def _seed(random_state: Any) -> int:
 
 
 def _as_it_is(source: Stream, **options: Any) -> Stream:
-    """A stream whose options were set when it was made; others would be ignored, so they are refused."""
+    """A stream as it is: its options were set when it was created, so others are refused rather than ignored."""
     defaults = stream.__kwdefaults__ or {}
     # Types first: an array would compare element by element.
     given = [
         name for name, value in options.items() if type(value) is not type(defaults[name]) or value != defaults[name]
     ]
     if given:
-        raise DataError(f"stream: the source is a Stream already; give {', '.join(given)} where it was made.")
+        raise DataError(f"stream: the source is a Stream already; set {', '.join(given)} where it is created.")
     return source

@@ -1,4 +1,4 @@
-"""One reader per family of source; `open_reader` finds the one a source needs."""
+"""One reader per kind of source; `open_reader` finds the one for a source."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -16,8 +16,8 @@ from modicum.streams.readers.iterables import Chunks, sequence_reader
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
-# What is asked of a source, in this order, and who reads it. A data frame also has two dimensions and can be
-# iterated, so the narrower questions come first.
+# Tests of a source, in this order, and the reader for it. A data frame also has two dimensions and can be iterated,
+# so the narrower tests come first.
 _KINDS: list[tuple[Callable[[Any], bool], Callable[[Any, Wanted], Reader]]] = [
     (lambda source: isinstance(source, str | PathLike), path_reader),
     (lambda source: any(hasattr(source, name) for name in _ARROW), frame_reader),
@@ -29,7 +29,7 @@ _KINDS: list[tuple[Callable[[Any], bool], Callable[[Any, Wanted], Reader]]] = [
 
 
 def open_reader(source: Any, wanted: Wanted) -> Reader:
-    """The reader for `source`, which gives the columns `wanted`."""
+    """The reader of the `wanted` columns of `source`."""
     for is_kind, reader in _KINDS:
         if is_kind(source):
             return reader(source, wanted)

@@ -1,6 +1,6 @@
 """Arrays in .npy files, read in blocks, and in .npz files, which are zip files of .npy files.
 
-What a file promises is compared with what it holds before numpy makes room for it.
+The size that a header declares is compared with that of the file before numpy allocates memory.
 """
 
 import math
@@ -13,20 +13,20 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import MOST_COLUMNS, naming
 
-MOST_BYTES = 1 << 30  # of arrays that are loaded whole; a small .npz file can promise any number
+MOST_BYTES = 1 << 30  # of arrays that are loaded whole; a small compressed .npz file can declare any size
 _SPARSE_FILE = {"format", "shape", "data"}  # arrays in every file that scipy.sparse.save_npz writes
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 class Header(NamedTuple):
-    """What the first bytes of a .npy file tell."""
+    """Shape and dtype as declared in the first bytes of a .npy file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
 
 class NpyFile:
-    """A .npy file of which only the rows asked for are read."""
+    """A .npy file from which only the requested rows are read."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -34,21 +34,21 @@ class NpyFile:
             self.shape, self.dtype = read_header(file, path.stat().st_size)
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        # A map of its own for each block: pages of a lasting one would add up in the process's memory.
+        # Mapped anew for each block: pages of a permanent map would accumulate in the memory of the process.
         return np.array(np.load(self._path, mmap_mode="r")[index])
 
 
 def read_header(file: IO[bytes], size: int) -> Header:
-    """The header of a .npy file of `size` bytes, which must hold just the array that it promises."""
+    """The header of a .npy file of `size` bytes; a ValueError unless its array fills the rest of the file."""
     try:
         shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
     except Exception as error:  # of many kinds: the header is a Python expression
         raise ValueError(f"can't be read as a .npy file of numbers: {error}") from error
     if dtype.hasobject or dtype.fields is not None:
         raise ValueError(f"can't be read as a .npy file of numbers: it holds {dtype}.")
-    promised, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if any(type(n) is not int or n < 0 for n in shape) or promised != there:
-        raise ValueError(f"shape {shape} of {dtype} takes {promised:,} bytes; it has {there:,}.")
+    declared, present = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if any(type(n) is not int or n < 0 for n in shape) or declared != present:
+        raise ValueError(f"shape {shape} of {dtype} takes {declared:,} bytes; the file has {present:,}.")
     return Header(shape, dtype)
 
 
@@ -69,33 +69,33 @@ def npz_rows(path: Path, array: str | None = None) -> Any:
 
 
 def _headers(path: Path) -> dict[str, Header]:
-    """Headers of all arrays in a .npz file; other files in it don't count."""
+    """Headers of all arrays in a .npz file; other members are ignored."""
     found = {}
     with ZipFile(path) as archive:
         for member in archive.infolist():
-            with archive.open(member) as file:  # which also compares the two places that tell its name
+            with archive.open(member) as file:  # also checks that both copies of its name agree
                 if member.filename.endswith(".npy"):
                     found[member.filename.removesuffix(".npy")] = read_header(file, member.file_size)
     return found
 
 
 def _sparse_rows(path: Path, headers: dict[str, Header]) -> Any:
-    """A matrix that scipy saved; its indices are checked, as scipy's loops don't."""
+    """A matrix saved by scipy; its indices are checked, because scipy's loops do not check them."""
     from scipy.sparse import load_npz
 
     _check_size(headers.values())
     with np.load(path) as file:
         n_rows, n_columns = file["shape"].tolist()
     if not (0 <= n_rows <= MOST_BYTES // 8 and 0 <= n_columns <= MOST_COLUMNS):
-        raise ValueError(f"a sparse matrix can have {MOST_BYTES // 8:,} rows and {MOST_COLUMNS:,} columns at most.")
+        raise ValueError(f"a sparse matrix may have at most {MOST_BYTES // 8:,} rows and {MOST_COLUMNS:,} columns.")
     rows = load_npz(path)
     if rows.dtype.kind not in "biuf":
         raise ValueError(f"columns must be numbers; got {rows.dtype}.")
     if rows.format == "dia" and np.abs(rows.offsets).max(initial=0) >= max(rows.shape):
-        raise ValueError("a diagonal lies outside of the sparse matrix.")
+        raise ValueError("a diagonal lies outside the sparse matrix.")
     if hasattr(rows, "indptr"):
         if (np.diff(rows.indptr) < 0).any():
-            raise ValueError("rows of the sparse matrix end before they begin.")
+            raise ValueError("row pointers of the sparse matrix decrease.")
         rows.check_format(full_check=True)
     return rows.tocsr()
 
@@ -103,4 +103,4 @@ def _sparse_rows(path: Path, headers: dict[str, Header]) -> Any:
 def _check_size(headers: Any) -> None:
     size = sum(math.prod(header.shape) * header.dtype.itemsize for header in headers)
     if size > MOST_BYTES:
-        raise ValueError(f"{size:,} bytes, but arrays of .npz files can have 1 GiB at most. Save larger ones as .npy.")
+        raise ValueError(f"{size:,} bytes, but arrays in .npz files may have at most 1 GiB. Save larger ones as .npy.")

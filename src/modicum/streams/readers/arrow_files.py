@@ -1,4 +1,4 @@
-"""Parquet files, and Arrow files of both kinds (with an index at the end, or a plain sequence of batches)."""
+"""Parquet files, and both kinds of Arrow files (with an index at the end, or a plain sequence of batches)."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from modicum.streams.readers.base import by_part, naming, offsets_of, pick, pick_from
+from modicum.streams.readers.base import naming, offsets_of, pick, pick_from, split_rows
 from modicum.streams.readers.bytes_in import ByteSource
 from modicum.streams.readers.tables import TableFile
 
-BUFFER = 1 << 20  # bytes of a Parquet column read at a time: a row group of any size must not be held whole
+BUFFER = 1 << 20  # bytes of a Parquet column read at a time, so that no row group is held whole
 
 
 class Parquet(TableFile):
@@ -42,7 +42,7 @@ class Parquet(TableFile):
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         found = []
         with naming(self.name), self._open() as file:
-            for group, here in by_part(rows, self._offsets):
+            for group, here in split_rows(rows, self._offsets):
                 found += pick_from(checked(file.iter_batches(row_groups=[group])), here)[0]
         return found, self._offsets[-1]
 
@@ -73,14 +73,14 @@ class ArrowFile(TableFile):
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         with naming(self.name), self._open() as reader:
-            parts = list(by_part(rows, self._offsets))
-            batches = checked(reader.get_batch(i) for i, _ in parts)
-            found = [pick(batch, here) for batch, (_, here) in zip(batches, parts, strict=True)]
+            wanted = list(split_rows(rows, self._offsets))
+            batches = checked(reader.get_batch(i) for i, _ in wanted)
+            found = [pick(batch, here) for batch, (_, here) in zip(batches, wanted, strict=True)]
         return found, self._offsets[-1]
 
     @cached_property
     def _offsets(self) -> list[int]:
-        # The index has no row counts; reading one column of each batch is the cheapest way to them.
+        # The index has no row counts; reading one column of each batch is the cheapest way to get them.
         with naming(self.name), self._open(self.schema.names[:1]) as reader:
             return offsets_of(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
 
@@ -93,7 +93,7 @@ class ArrowFile(TableFile):
 
 
 class ArrowStream(TableFile):
-    """Arrow batches in a row, their number unknown, in a file or on standard input."""
+    """A sequence of Arrow batches of unknown length, in a file or on standard input."""
 
     label = "Arrow streams"
 
@@ -122,13 +122,13 @@ class ArrowStream(TableFile):
 
 
 def arrow_file(path: Path) -> TableFile:
-    """Both kinds of Arrow file go by the same names; the first bytes tell them apart."""
+    """The reader of an Arrow file; both kinds use the same endings, and differ in the first bytes."""
     source = ByteSource(path)
     return ArrowFile(path) if source.head.startswith(b"ARROW1") else ArrowStream(source)
 
 
 def checked(batches: Iterable[Any]) -> Iterator[Any]:
-    """The same batches; offsets and lengths of a damaged file would lead pyarrow to memory that is not its own."""
+    """The same batches, validated: wrong offsets in a damaged file would make pyarrow read out of bounds."""
     for batch in batches:
         batch.validate(full=True)
         yield batch
@@ -143,7 +143,7 @@ def drop_rows(batches: Iterable[Any], n: int) -> Iterator[Any]:
 
 
 def _only(file: TableFile, columns: Iterable[str]) -> Any:
-    """Options to read these columns; none stands for all."""
+    """Options to read these columns, or all if there are none."""
     from pyarrow.ipc import IpcReadOptions
 
     return IpcReadOptions(included_fields=[file.schema.get_field_index(column) for column in columns])

@@ -1,6 +1,6 @@
-"""What every reader offers, and the operations that work on every kind of rows.
+"""The interface of readers, and operations on every kind of rows.
 
-Rows are a 2-D array, a CSR matrix or a list of objects; `take` also gives Arrow tables.
+Rows are a 2-D array, a CSR matrix or a list of objects; `take` may also return an Arrow table.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 from modicum.exceptions import DataError, ModicumError
 
-MOST_COLUMNS = 1 << 24  # of a sparse source, whose few bytes may name any column
+MOST_COLUMNS = 1 << 24  # of a sparse source, in which a few bytes can name any column
 
 Block = tuple[Any, np.ndarray | None, np.ndarray | None]  # X, y, sample_weight
 
@@ -20,26 +20,26 @@ Block = tuple[Any, np.ndarray | None, np.ndarray | None]  # X, y, sample_weight
 class Reader:
     """The rows of one source, block by block.
 
-    A reader knows nothing of chunks, passes or shuffling: it gives consecutive blocks of any length, and
+    A reader does not deal with chunks, passes or shuffling: it yields consecutive blocks of any length, and
     `modicum.stream` cuts them to size.
     """
 
-    name: str  # what the user calls the source
+    name: str  # of the source, as the user gave it
     n_rows: int | None = None
     width: int | None = None  # number of features
     columns: list[str] | None = None  # names of the features
     table_columns: list[str] | None = None  # names of all columns of the source
-    left_out: dict[str, str] = {}  # columns that are no features because of their type, and that type
-    row_bytes: float | None = None  # of a row of X, as far as it can be known without reading
+    left_out: dict[str, str] = {}  # columns that are not features because of their type, with that type
+    row_bytes: float | None = None  # of a row of X, if known without reading
     rereadable = True
-    background = False  # reading waits for a disk, so a thread may do it ahead of time
+    background = False  # whether a thread should read ahead, because reading waits for a disk
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         """Blocks from row `start` on, of about `size` rows. `start` is 0 where `n_rows` is None."""
         raise NotImplementedError
 
     def take(self, rows: np.ndarray) -> Any:
-        """These rows (ascending, no row twice) with all columns of the source; rows beyond its end are left out."""
+        """These rows (ascending, distinct) with all columns of the source; rows beyond its end are left out."""
         raise NotImplementedError
 
 
@@ -60,7 +60,7 @@ def pick(rows: Any, index: np.ndarray | slice) -> Any:
 
 
 def _pick_arrow(table: Any, index: Any) -> Any:
-    """pyarrow can't take rows of the string views polars gives; they become plain strings first."""
+    """Rows of a table; string views (from polars) are cast to strings first, as pyarrow can't index them."""
     import pyarrow as pa
 
     schema = pa.schema([field.with_type(_without_views(field.type)) for field in table.schema])
@@ -77,58 +77,60 @@ def _without_views(kind: Any) -> Any:
     return {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(kind, kind)
 
 
-def join(parts: Sequence[Any]) -> Any:
-    """The parts one below the other. A single part is given back as it is, not copied."""
-    first = parts[0]
-    if first is None or len(parts) == 1:
+def join(blocks: Sequence[Any]) -> Any:
+    """Blocks of rows as one. A single block is returned as it is, not copied."""
+    first = blocks[0]
+    if first is None or len(blocks) == 1:
         return first
     if isinstance(first, list):
-        return [row for part in parts for row in part]
+        return [row for block in blocks for row in block]
     if hasattr(first, "tocsr"):
         from scipy.sparse import vstack
 
-        return vstack(parts, format="csr")
-    return np.concatenate(parts)
+        return vstack(blocks, format="csr")
+    return np.concatenate(blocks)
 
 
 def pick_from(blocks: Iterable[Any], rows: np.ndarray) -> tuple[list[Any], int]:
     """The given rows (ascending) of consecutive blocks, and the number of rows read to find them."""
     found: list[Any] = []
-    begin = 0
+    n_read = 0
     for block in blocks:
-        end = begin + count(block)
-        here = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)]
+        first, n_read = n_read, n_read + count(block)
+        here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, n_read)]
         if len(here):
-            found.append(pick(block, here - begin))
-        begin = end
-        if not len(rows) or begin > rows[-1]:
+            found.append(pick(block, here - first))
+        if not len(rows) or n_read > rows[-1]:
             break
-    return found, begin
+    return found, n_read
 
 
-def by_part(rows: np.ndarray, offsets: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
-    """Split ascending rows over parts that begin at `offsets` (the last offset is the end): part, rows within it."""
-    for part, (begin, end) in enumerate(pairwise(offsets)):
-        here = rows[np.searchsorted(rows, begin) : np.searchsorted(rows, end)]
+def split_rows(rows: np.ndarray, offsets: Sequence[int]) -> Iterator[tuple[int, np.ndarray]]:
+    """Ascending rows of a sequence of arrays, files or batches that start at `offsets`: (its index, rows within it).
+
+    The last offset is the number of all rows.
+    """
+    for index, (first, end) in enumerate(pairwise(offsets)):
+        here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, end)]
         if len(here):
-            yield part, here - begin
+            yield index, here - first
 
 
 def offsets_of(lengths: Iterable[int]) -> list[int]:
-    """Where each part begins, and the end of the last: [3, 2] becomes [0, 3, 5]."""
+    """The first row of each item of these lengths, and the number of all rows: [3, 2] becomes [0, 3, 5]."""
     return list(accumulate(lengths, initial=0))
 
 
 def float_type(dtypes: Iterable[Any]) -> type[np.floating]:
-    """float32 if it holds every value of these types exactly, else float64."""
+    """float32 if it represents every value of these types exactly, else float64."""
     return np.float32 if np.result_type(np.float32, *dtypes) == np.float32 else np.float64
 
 
 def as_array(values: Any) -> Any:
-    """numpy's view of an array or tensor; sparse matrices and lists pass as they are."""
+    """An array or tensor as a numpy array; sparse matrices and lists are returned unchanged."""
     if isinstance(values, np.ndarray | list) or hasattr(values, "tocsr"):
         return values
-    if hasattr(values, "detach"):  # torch: off the graph and off the GPU
+    if hasattr(values, "detach"):  # torch: detach from the graph, copy from the GPU
         values = values.detach().cpu()
     return values.numpy() if hasattr(values, "numpy") else np.asarray(values)
 
@@ -145,22 +147,22 @@ def as_floats(X: Any, name: str) -> Any:
 
 @contextmanager
 def naming(file: str) -> Iterator[None]:
-    """Whatever goes wrong with the bytes of a file, as a DataError that names it.
+    """Turn any error inside into a DataError that names the file.
 
-    Libraries meet damaged files with errors of many kinds, from KeyError to zlib.error.
+    Libraries raise errors of many kinds for damaged files, from KeyError to zlib.error.
     """
     try:
         yield
     except ModicumError:
         raise
     except MemoryError as error:
-        raise DataError(f"{file}: it asks for more memory than there is. {error}") from error
+        raise DataError(f"{file}: it needs more memory than is available. {error}") from error
     except Exception as error:
         raise DataError(f"{file}: {error or f'the file is damaged ({type(error).__name__})'}") from error
 
 
 def bad_row(file: str, row: int, problem: str) -> DataError:
-    """The error for a row, which we count from 0 and people from 1. A header is no data row."""
+    """The error for a row, counted from 0 here and from 1 in the message. A header is not a data row."""
     return DataError(f"{file}: data row {row + 1:,}: {problem}")
 
 
@@ -173,7 +175,7 @@ MISSING = f"missing value. {_WAY_OUT}"
 
 
 def refuse_gaps(X: Any, file: str, row: int, columns: Sequence[Any]) -> None:
-    """Name the first NaN or infinity of a block, dense or CSR, that begins at `row` of `file`."""
+    """A DataError about the first NaN or infinity of a block, dense or CSR, that starts at `row` of `file`."""
     values = X.data if hasattr(X, "tocsr") else X
     if values.dtype.kind != "f" or (finite := np.isfinite(values)).all():
         return

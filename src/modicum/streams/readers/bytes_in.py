@@ -1,4 +1,4 @@
-"""Where the bytes of text formats come from: files, plain or gzipped, and standard input."""
+"""Sources of bytes for text formats: files, plain or gzipped, and standard input."""
 
 import gzip
 import io
@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import naming
 
-HEAD = 1 << 20  # bytes from which column types are inferred; the first line must end in them
-BLOCK = 1 << 22  # bytes of lines parsed at a time; a line must fit
-BOM = b"\xef\xbb\xbf"  # some programs begin UTF-8 files with it
+HEAD = 1 << 20  # bytes from which column types are inferred; the first line must end within them
+TEXT_BYTES = 1 << 22  # of text parsed at a time; no line may be longer
+BOM = b"\xef\xbb\xbf"  # written by some programs at the start of UTF-8 files
 
-_NOT_TEXT = {  # first bytes of files that are taken for text by mistake
+_NOT_TEXT = {  # first bytes of files that are not text
     b"PK\x03\x04": "a zip file",
     b"\x1f\x8b": "a gzip file, whose name must end in .gz",
     b"PAR1\x15": "a Parquet file",
@@ -28,7 +28,7 @@ _NOT_TEXT = {  # first bytes of files that are taken for text by mistake
 
 
 class ByteSource:
-    """A file whose first bytes can be looked at."""
+    """A file whose first bytes can be inspected."""
 
     rereadable = True
 
@@ -37,13 +37,13 @@ class ByteSource:
 
     @property
     def head(self) -> bytes:
-        """Not kept: a folder may have thousands of files."""
+        """The first bytes; not cached, as a folder may have thousands of files."""
         with self.open() as file:
             return file.read(HEAD)
 
     @property
     def text_head(self) -> bytes:
-        """The first lines of a text; the last one is left out if it may be cut."""
+        """The first lines of a text; the last one is left out if it may be incomplete."""
         head = self.head
         for first, what in _NOT_TEXT.items():
             if head.startswith(first):
@@ -65,7 +65,7 @@ class ByteSource:
 
 
 class Stdin(ByteSource):
-    """Standard input: what was looked at comes again when it is read, once."""
+    """Standard input, which can be read once; bytes that were inspected are yielded again."""
 
     rereadable = False
 
@@ -82,7 +82,7 @@ class Stdin(ByteSource):
 
 
 class _Joined(io.RawIOBase):
-    """Files one after the other; closing it leaves them open, as standard input isn't ours to close."""
+    """Files one after the other; closing it leaves them open, because standard input must stay open."""
 
     def __init__(self, *files: Any):
         self._files = files
@@ -97,12 +97,12 @@ class _Joined(io.RawIOBase):
 def line_blocks(file: BinaryIO) -> Iterator[bytes]:
     """Whole lines, some MiB at a time."""
     rest = b""
-    while data := file.read(BLOCK):
+    while data := file.read(TEXT_BYTES):
         refuse_nul(data)
         lines, newline, rest = (rest + data).rpartition(b"\n")
         if newline:
             yield lines
-        if len(rest) > BLOCK:
+        if len(rest) > TEXT_BYTES:
             raise ValueError("a line is longer than 4 MiB.")
     if rest:
         yield rest
@@ -110,8 +110,9 @@ def line_blocks(file: BinaryIO) -> Iterator[bytes]:
 
 def refuse_nul(data: bytes) -> None:
     if b"\0" in data:
-        raise ValueError("there are NUL bytes in it, so it is no UTF-8 text.")
+        raise ValueError("it contains NUL bytes, so it is not UTF-8 text.")
 
 
 def nonblank(block: bytes) -> list[bytes]:
+    """Lines of a block that are not blank."""
     return [line for line in block.splitlines() if line.strip()]

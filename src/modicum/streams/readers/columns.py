@@ -13,19 +13,19 @@ from modicum.exceptions import DataError
 from modicum.streams.readers.base import Block, as_floats
 
 Key = str | int
-SHOWN = 20  # column names in an error message; more would bury the message
+SHOWN = 20  # column names in an error message
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns a user asked for, by name or position; None means "choose for me" or "none"."""
+    """The requested columns, by name or position; None means the default features, or no target or weight."""
 
     columns: list[Key] | None = None
     target: Key | None = None
     weight: Key | None = None
 
     def refuse(self, name: str, reason: str) -> None:
-        """For sources that have no columns to choose from."""
+        """Raise a DataError if a column was requested from a source that has none."""
         for option in ("columns", "target", "weight"):
             if getattr(self, option) is not None:
                 raise DataError(f"{name}: {option}={getattr(self, option)!r} names a column, but {reason}")
@@ -33,9 +33,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Choice:
-    """The same as positions."""
+    """The chosen columns as positions."""
 
-    features: Sequence[int]  # a range where they are many
+    features: Sequence[int]  # a range if there are many
     target: int | None
     weight: int | None
 
@@ -53,7 +53,7 @@ def as_keys(columns: Any) -> list[Key] | None:
 
 
 def choose(wanted: Wanted, source: str, width: int, names: Sequence[str] | None, usable: Sequence[int]) -> Choice:
-    """Positions of the wanted columns; by default the features are all `usable` ones but target and weight."""
+    """Positions of the wanted columns; by default the features are all `usable` ones except target and weight."""
     at = [None if key is None else position(key, source, width, names) for key in (wanted.target, wanted.weight)]
     features: Sequence[int]
     if wanted.columns is not None:
@@ -61,12 +61,12 @@ def choose(wanted: Wanted, source: str, width: int, names: Sequence[str] | None,
     else:
         features = usable if at == [None, None] else [j for j in usable if j not in at]
     if names is not None:
-        _refuse_twins([*features, *at], source, names)
+        _refuse_duplicates([*features, *at], source, names)
     return Choice(features, *at)
 
 
-def _refuse_twins(chosen: Iterable[int | None], source: str, names: Sequence[str]) -> None:
-    """A name must lead to one column."""
+def _refuse_duplicates(chosen: Iterable[int | None], source: str, names: Sequence[str]) -> None:
+    """Raise a DataError if the name of a chosen column is that of another column too."""
     times = Counter(names)
     for j in chosen:
         if j is not None and times[names[j]] > 1:
@@ -74,18 +74,18 @@ def _refuse_twins(chosen: Iterable[int | None], source: str, names: Sequence[str
 
 
 def position(key: Key, source: str, width: int, names: Sequence[str] | None) -> int:
-    """Where a column stands, or an error that lists the columns there are."""
+    """The position of a column; a DataError that lists the existing columns if there is none."""
     if isinstance(key, str):
-        if names is None:  # positions come as text from a command line
+        if names is None:  # positions from a command line are text
             key = int(key) if key.lstrip("-").isdigit() else key
         elif key in names:
             return names.index(key)
     if isinstance(key, int) and -width <= key < width:
         return key % width
-    raise DataError(f"{source}: no column {key!r}. {_columns_there_are(key, width, names)}")
+    raise DataError(f"{source}: no column {key!r}. {_existing_columns(key, width, names)}")
 
 
-def _columns_there_are(key: Key, width: int, names: Sequence[str] | None) -> str:
+def _existing_columns(key: Key, width: int, names: Sequence[str] | None) -> str:
     if names is None:
         return f"Its columns have no names, only positions: 0 to {width - 1}."
     close = get_close_matches(str(key), names, n=1)
@@ -95,7 +95,7 @@ def _columns_there_are(key: Key, width: int, names: Sequence[str] | None) -> str
 
 
 def split(block: Any, choice: Choice, source: str) -> Block:
-    """X, y and weight of a block of an array or CSR matrix; views where numpy allows."""
+    """X, y and weight of a block of an array or CSR matrix; views where possible."""
     y = None if choice.target is None else _column(block, choice.target)
     weight = None if choice.weight is None else as_weights(_column(block, choice.weight), source)
     columns = _as_slice(choice.features)
@@ -116,7 +116,7 @@ def _column(block: Any, j: int) -> np.ndarray:
 
 
 def _as_slice(positions: Sequence[int]) -> slice | list[int]:
-    """A slice gives a view, a list of positions a copy."""
+    """Positions as a slice if they are consecutive: a slice gives a view, a list a copy."""
     run = range(positions[0], positions[-1] + 1) if positions else range(0)
     same = positions == run if isinstance(positions, range) else list(positions) == list(run)
     return slice(run.start, run.stop) if same else list(positions)

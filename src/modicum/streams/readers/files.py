@@ -1,4 +1,4 @@
-"""Paths: a file, a folder, a glob or `-` for standard input; the ending of a name tells the format."""
+"""Paths: a file, a folder, a glob or `-` for standard input. The ending of a name determines the format."""
 
 import glob
 import os
@@ -22,7 +22,7 @@ from modicum.streams.readers.text_files import Csv, JsonLines
 
 class Format(NamedTuple):
     name: str
-    read: Callable[[Sequence[Path], str, Wanted], Reader]  # of files of this format, one below the other
+    read: Callable[[Sequence[Path], str, Wanted], Reader]  # rows of all files, in order
 
 
 def _tables(open_file: Callable[[Path], TableFile]) -> Any:
@@ -82,12 +82,12 @@ def path_reader(source: str | os.PathLike[str], wanted: Wanted) -> Reader:
 
 
 def _paths(name: str) -> list[Path]:
-    """The files a name stands for, sorted."""
+    """The files that a name matches, sorted."""
     if os.path.isdir(name):
-        # Other programs leave notes such as _SUCCESS or .crc files beside the data.
+        # Other programs write files such as _SUCCESS or .crc beside the data.
         found = [path for path in sorted(Path(name).iterdir()) if path.name[0] not in "._" and path.is_file()]
         if not found:
-            raise DataError(f"{name}: the folder has no files. For files in folders below it: {name}/**/*.parquet")
+            raise DataError(f"{name}: the folder has no files. To include subfolders: {name}/**/*.parquet")
         return found
     if os.path.exists(name) or not glob.has_magic(name):
         return [_existing(name)]
@@ -100,7 +100,9 @@ def _existing(name: str) -> Path:
     if not os.path.exists(name):
         raise DataError(f"{name}: no such file.")
     if not os.path.isfile(name):
-        raise DataError(f"{name}: not a file but a pipe or a device. Read it from standard input, named -.")
+        raise DataError(
+            f"{name}: a pipe or a device, not a file. Redirect it to standard input, and give - as the source."
+        )
     return Path(name)
 
 

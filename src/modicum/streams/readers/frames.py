@@ -21,7 +21,7 @@ class Frame(TableFile):
     def __init__(self, frame: Any):
         super().__init__(f"a {type(frame).__name__}")
         self._frame = frame if hasattr(frame, "__arrow_c_stream__") else _as_table(frame)
-        self.rereadable = not hasattr(frame, "__next__")  # a RecordBatchReader can be read once
+        self.rereadable = not hasattr(frame, "__next__")  # a RecordBatchReader can be read only once
         self.n_rows = len(frame) if hasattr(frame, "__len__") else None
         self.schema = self._reader().schema
 
@@ -48,7 +48,7 @@ def frame_reader(source: Any, wanted: Wanted) -> Tables:
 
 
 def _as_table(frame: Any) -> Any:
-    """For objects older than the PyCapsule streams."""
+    """An Arrow table of an object that does not offer PyCapsule streams."""
     import pyarrow as pa
 
     if hasattr(frame, "__arrow_c_array__"):

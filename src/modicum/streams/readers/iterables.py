@@ -14,7 +14,7 @@ from modicum.streams.readers.objects import Objects
 
 
 def sequence_reader(source: Sequence[Any], wanted: Wanted) -> Reader:
-    """A list of chunks, of rows of numbers, or of any objects: the first item tells."""
+    """The reader of a list of chunks, of rows of numbers, or of any objects; the first item decides."""
     if source and (_is_rows(source[0]) or _is_pair(source[0])):
         return Chunks(source, wanted)
     if source and isinstance(source[0], Number):
@@ -28,13 +28,13 @@ def sequence_reader(source: Sequence[Any], wanted: Wanted) -> Reader:
 class Chunks(Reader):
     """An iterable of chunks: X alone, (X, y) or (X, y, weight), where X is an array, CSR, tensor or list.
 
-    The caller's code runs in the caller's thread, one chunk at a time: it may hold a database cursor or wait for
-    a live source.
+    The iterable runs in the caller's thread, one chunk at a time: it may hold a database cursor or wait for a live
+    source.
     """
 
     def __init__(self, source: Iterable[Any], wanted: Wanted):
         self.name = f"a {type(source).__name__}"
-        self.rereadable = not hasattr(source, "__next__")  # an iterator can be read once, a container again
+        self.rereadable = not hasattr(source, "__next__")  # an iterator can be read only once
         self._source, self._wanted = source, wanted
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
@@ -61,12 +61,12 @@ class Chunks(Reader):
             return None
         for option, value in (("target", y), ("weight", weight)):
             if value is not None and getattr(self._wanted, option) is not None:
-                raise DataError(f"{self.name}: the chunks bring their own {option}; leave out {option}=.")
+                raise DataError(f"{self.name}: the chunks have a {option} of their own; leave out {option}=.")
         return choose(self._wanted, self.name, X.shape[1], None, range(X.shape[1]))
 
 
 def _own(values: Any) -> Any:
-    """A copy: a generator may fill the same buffers again while these rows wait for a full chunk."""
+    """A copy: a generator may reuse its buffers before these rows fill a chunk."""
     return None if values is None else values.copy()
 
 
@@ -75,7 +75,7 @@ def _is_rows(item: Any) -> bool:
 
 
 def _is_pair(item: Any) -> bool:
-    """(X, y) or (X, y, weight); a torch DataLoader gives a list of tensors."""
+    """Whether an item is (X, y) or (X, y, weight); a torch DataLoader yields lists of tensors."""
     if not isinstance(item, list | tuple) or len(item) not in (2, 3):
         return False
     return _is_rows(item[0]) or (isinstance(item, tuple) and isinstance(item[0], list))
@@ -94,14 +94,14 @@ def _unpack(item: Any, where: str) -> Block:
         got = f"{X.ndim}-D {type(X).__name__}" if hasattr(X, "ndim") else type(X).__name__
         raise DataError(
             f"{where}: expected a 2-D array, a list, or a pair (X, y); got {got}. "
-            "One row is X[None, :]; labels of an array go into target=."
+            "Give a single row as X[None, :]; give the labels of an array as target=."
         )
     y = None if y is None else np.asarray(as_array(y))
     return X, y, None if weight is None else as_weights(as_array(weight), where)
 
 
 def _check_like(block: Block, first: Block, where: str) -> None:
-    """Chunks of one stream have the same kind, width and company."""
+    """Raise a DataError unless a chunk has the kind and width of the first one, and y and weight like it."""
     X, first_X = block[0], first[0]
     if isinstance(X, list) != isinstance(first_X, list):
         raise DataError(f"{where}: {type(X).__name__}, but the first chunk was {type(first_X).__name__}.")
@@ -109,7 +109,7 @@ def _check_like(block: Block, first: Block, where: str) -> None:
         raise DataError(f"{where}: {X.shape[1]} columns, but the first chunk had {first_X.shape[1]}.")
     for what, values, before in zip(("y", "weight"), block[1:], first[1:], strict=True):
         if (values is None) != (before is None):
-            raise DataError(f"{where}: {what} must come with every chunk or with none.")
+            raise DataError(f"{where}: {what} must be in every chunk or in none.")
         if values is not None and np.shape(values) != (count(X),):
             raise DataError(f"{where}: {what} has shape {np.shape(values)}, but X has {count(X)} rows.")
 

@@ -8,11 +8,11 @@ import numpy as np
 from modicum.streams.readers.base import Block, Reader
 from modicum.streams.readers.columns import Wanted
 
-OBJECT_BYTES = 8 * 1024  # a guess that makes chunks of 1,024: work on Python objects is slow, progress should show
+OBJECT_BYTES = 8 * 1024  # a nominal size that gives chunks of 1,024: work on Python objects is slow
 
 
 class Objects(Reader):
-    """Objects of a list, given as slices of it."""
+    """Slices of a list of objects."""
 
     name = "a list of objects"
 

@@ -17,8 +17,8 @@ from modicum.streams.readers.columns import Choice, Key, Wanted, split
 class Svmlight(Reader):
     """Rows of svmlight files as CSR matrices; the label is y.
 
-    The files are scanned once at the start for the number of rows and columns and for the base of the column
-    numbers: 0 if one of them is 0, else 1. `columns=range(n)` makes the rows n wide whatever the files hold.
+    The files are scanned once beforehand for the number of rows and columns and for the base of the column
+    numbers: 0 if one of them is 0, else 1. `columns=range(n)` sets the width to n.
     """
 
     background = True
@@ -58,7 +58,7 @@ class Svmlight(Reader):
                     yield X, y
 
     def _parse(self, lines: bytes, width: int, file: str, row: int) -> tuple[Any, np.ndarray]:
-        """Rows of `lines`, which begin at `row` of `file`."""
+        """Rows of `lines`, which start at `row` of `file`."""
         from scipy.sparse import csr_matrix
         from sklearn.datasets import load_svmlight_file
 
@@ -68,10 +68,10 @@ class Svmlight(Reader):
             raise self._error(nonblank(lines), width, file, row, error) from None
         refuse_gaps(y[:, None], file, row, ["label"])
         refuse_gaps(X, file, row, range(width))
-        return csr_matrix((X.data, X.indices, X.indptr), X.shape), y  # made anew, its column numbers are 32 bits
+        return csr_matrix((X.data, X.indices, X.indptr), X.shape), y  # rebuilt, so that column numbers have 32 bits
 
     def _error(self, lines: list[bytes], width: int, file: str, row: int, error: Exception) -> DataError:
-        """Parse again line by line for the first bad one, unless it is known."""
+        """The error about the first bad line, found by parsing the lines again one by one."""
         if len(lines) == 1:
             return bad_row(file, row, str(error))
         for line in lines:
@@ -80,7 +80,7 @@ class Svmlight(Reader):
 
 
 class _Extent(NamedTuple):
-    """What a scan finds in a file."""
+    """Size of a file."""
 
     n_rows: int
     n_values: int
@@ -90,13 +90,13 @@ class _Extent(NamedTuple):
 
 def _scan(source: ByteSource) -> _Extent:
     n_rows, n_values, first, last = 0, 0, 1, 0
-    source.text_head  # noqa: B018  an error if it is no text
+    source.text_head  # noqa: B018  raises if it is not text
     with source.open() as file:
         for line in chain.from_iterable(map(bytes.splitlines, line_blocks(file))):
             label, *values = line.partition(b"#")[0].split() or [b""]
             n_rows += bool(label)
             values = values[1:] if values and values[0].startswith(b"qid:") else values
-            if values:  # in ascending order, so that the ends are enough
+            if values:  # in ascending order, so the first and last are enough
                 n_values += len(values)
                 first = min(first, _column(values[0], source.name, n_rows - 1))
                 last = max(last, _column(values[-1], source.name, n_rows - 1))
@@ -108,13 +108,13 @@ def _column(value: bytes, file: str, row: int) -> int:
     if not (colon and column.isdigit()):
         raise bad_row(file, row, f"expected column:value; got {value.decode(errors='replace')!r}.")
     if len(column) > 20 or int(column) > MOST_COLUMNS:
-        raise bad_row(file, row, f"a column can be {MOST_COLUMNS:,} at most; got {column[:20].decode()}.")
+        raise bad_row(file, row, f"column numbers may be at most {MOST_COLUMNS:,}; got {column[:20].decode()}.")
     return int(column)
 
 
 def _positions(columns: list[Key], name: str) -> list[int]:
-    """Column positions; they may lie beyond the columns the files use."""
+    """Column positions; they may exceed the columns that occur in the files."""
     for key in columns:
         if not str(key).isdigit():
-            raise DataError(f"{name}: columns of an svmlight file are positions from 0 on; got {key!r}.")
+            raise DataError(f"{name}: columns of an svmlight file are positions from 0; got {key!r}.")
     return [int(key) for key in columns]

@@ -1,7 +1,7 @@
-"""Tables: everything that pyarrow turns into record batches.
+"""Tables: everything that pyarrow reads as record batches.
 
-`Tables` chooses the columns and turns batches into arrays; how a format gives its batches is told by the
-`TableFile`s: Parquet and Arrow in `arrow_files`, CSV and JSON lines in `text_files`, data frames in `frames`.
+`Tables` chooses the columns and converts batches to arrays. Each format has a `TableFile` that yields batches: Parquet
+and Arrow in `arrow_files`, CSV and JSON lines in `text_files`, data frames in `frames`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,9 +33,9 @@ class TableFile:
         return field
 
     def stray_text(self, columns: Iterable[str]) -> tuple[int, str, str | bytes] | None:
-        """Row, column and text of a cell that makes one of the columns text, though most of its cells are numbers.
+        """Row, column and text of the first cell that is not a number in a column of mostly numbers.
 
-        Bytes, if the cell is no text at all.
+        Bytes if the cell is not valid text.
         """
         return None
 
@@ -44,16 +44,16 @@ class TableFile:
         raise NotImplementedError
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
-        """Pieces with all columns of these rows (ascending), and the rows of the file as far as it was read."""
+        """Batches with all columns of these rows (ascending), and the number of rows read to find them."""
         raise NotImplementedError
 
-    def assemble(self, pieces: list[Any]) -> Any:
-        """The table made of the pieces that `gather` found in this and like files."""
-        return stack(pieces) if pieces else self.schema.empty_table()
+    def assemble(self, batches: list[Any]) -> Any:
+        """One table of the batches that `gather` found in this and similar files."""
+        return stack(batches) if batches else self.schema.empty_table()
 
 
 class Tables(Reader):
-    """Rows of one table, or of several with the same columns one below the other."""
+    """Rows of one table, or of several tables with the same columns stacked vertically."""
 
     columns: list[str]
     table_columns: list[str]
@@ -90,22 +90,22 @@ class Tables(Reader):
                 continue
             with naming(file.name):
                 for batch in file.batches(self._schema, row, size):
-                    for begin in range(0, batch.num_rows, size):  # a data frame may be one huge batch
-                        yield self._arrays(batch.slice(begin, size), file.name, row + begin)
+                    for offset in range(0, batch.num_rows, size):  # a data frame may be one huge batch
+                        yield self._arrays(batch.slice(offset, size), file.name, row + offset)
                     row += batch.num_rows
             if file.n_rows not in (None, row):
-                raise DataError(f"{file.name}: it should have {file.n_rows:,} rows, but {row:,} came.")
+                raise DataError(f"{file.name}: it should have {file.n_rows:,} rows, but {row:,} were read.")
 
     def take(self, rows: np.ndarray) -> Any:
-        pieces: list[Any] = []
+        batches: list[Any] = []
         for file in self._files:
             with naming(file.name):
                 found, n_rows = file.gather(rows)
-            pieces += found
+            batches += found
             rows = rows[rows >= n_rows] - n_rows
             if not len(rows):
                 break
-        return self._files[0].assemble(pieces)
+        return self._files[0].assemble(batches)
 
     def _arrays(self, batch: Any, file: str, row: int) -> Block:
         X = np.empty((batch.num_rows, len(self.columns)), self._dtype)
@@ -116,22 +116,22 @@ class Tables(Reader):
         return X, y, weight
 
     def _check_columns(self, asked: bool) -> None:
-        """Columns must be there and hold numbers in every file whose schema is known without reading it."""
+        """Raise a DataError unless every file whose schema is known has the columns, as numbers."""
         for file in self._files:
             if file is self._files[0] or file.n_rows is not None:
                 _check_numbers(file, [*self.columns, self._weight])
         if asked:
             return
         used = {*self.columns, self._target, self._weight}
-        # Text columns are left out in silence, but not because of a typing error in one of their cells.
+        # Text columns are left out silently, but not if a single misspelt cell makes a column text.
         _refuse_stray_text(self._files[0], [name for name in self.table_columns if name not in used])
         if not self.columns:
             types = ", ".join(f"{field.name} ({field.type})" for field in self._files[0].schema)
-            raise DataError(f"{self.name}: no column for X is numeric: {types}. Turn text into numbers first.")
+            raise DataError(f"{self.name}: no column for X is numeric: {types}. Convert text to numbers first.")
 
 
 def _numeric_columns(schema: Any) -> list[int]:
-    """Positions of the numeric columns; what pandas stored as the index of a frame is none of its columns."""
+    """Positions of the numeric columns; those that pandas stored as the index of a frame are excluded."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [j for j, field in enumerate(schema) if is_numeric(field.type) and field.name not in index]
 
@@ -147,7 +147,7 @@ def _check_numbers(file: TableFile, columns: list[str | None]) -> None:
             _refuse_stray_text(file, [name])
             raise DataError(
                 f"{file.name}: column {name!r} is {kind}, not a number. Leave it out of columns=, "
-                "or turn it into numbers first; take() gives columns of any type."
+                "or convert it to numbers first; take() returns columns of any type."
             )
 
 
@@ -171,7 +171,7 @@ def _numpy_type(kind: Any) -> Any:
 
 
 def _values(batch: Any, name: str, file: str, row: int) -> np.ndarray:
-    """A column of a batch that begins at `row` of `file`, without missing values."""
+    """A column of a batch that starts at `row` of `file`; a DataError for missing values."""
     import pyarrow as pa
 
     column = batch.column(name)
@@ -185,7 +185,7 @@ def _values(batch: Any, name: str, file: str, row: int) -> np.ndarray:
 
 
 def stack(batches: list[Any]) -> Any:
-    """One table of batches whose columns may differ: what one lacks is null in its rows."""
+    """One table of batches whose columns may differ; missing columns are filled with nulls."""
     import pyarrow as pa
 
     return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")

@@ -1,4 +1,4 @@
-"""CSV and JSON lines: formats that carry no types, so these are inferred from the first MiB and then held to."""
+"""CSV and JSON lines: formats without types, which are inferred from the first MiB and enforced afterwards."""
 
 import csv
 import io
@@ -13,17 +13,17 @@ import numpy as np
 
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import bad_cell, bad_row, join, naming, pick_from
-from modicum.streams.readers.bytes_in import BLOCK, BOM, ByteSource, line_blocks, nonblank
+from modicum.streams.readers.bytes_in import BOM, TEXT_BYTES, ByteSource, line_blocks, nonblank
 from modicum.streams.readers.tables import TableFile, is_numeric, stack
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-JSON_DEPTH = 64  # of objects and lists in each other; pyarrow would go as deep as the stack, and beyond
+JSON_DEPTH = 64  # of nested objects and lists; pyarrow would recurse until the stack overflows
 JSON_CELLS = 1 << 26  # of a table inferred from the first MiB: half a GiB
 _ARROW_CSV_ERROR = re.compile(r"(?:In CSV column #(\d+): )?.*?Row #(\d+): (.*)", re.DOTALL)
 
 
 class TextFile(TableFile):
-    """What CSV and JSON lines share."""
+    """A file of CSV or JSON lines."""
 
     def __init__(self, source: ByteSource):
         super().__init__(source.name)
@@ -31,7 +31,7 @@ class TextFile(TableFile):
         self._source = source
 
     def read_as(self, field: Any, is_target: bool) -> Any:
-        """Whole numbers in the first MiB don't promise whole numbers after it, but labels stay what they are."""
+        """Features are read as floats: integers in the first MiB may be fractions later. Targets keep their type."""
         import pyarrow as pa
 
         if is_target:
@@ -41,7 +41,7 @@ class TextFile(TableFile):
 
 
 class Csv(TextFile):
-    """Separated values. A first line of nothing but numbers is a row; the columns are then named 0, 1, ..."""
+    """Separated values. A first line of numbers only is a data row; columns are then named 0, 1, ..."""
 
     label = "CSV"
 
@@ -82,7 +82,7 @@ class Csv(TextFile):
         sample = self._sample()
         for name in columns:
             cells = sample.column(name)
-            if pa.types.is_binary(cells.type):  # pyarrow's type for bytes that are no UTF-8
+            if pa.types.is_binary(cells.type):  # pyarrow's type for bytes that are not UTF-8
                 row = next(i for i, cell in enumerate(cells) if not _is_text(cell.as_py()))
                 return row, name, cells[row].as_py()
             if pa.types.is_string(cells.type):
@@ -97,25 +97,25 @@ class Csv(TextFile):
         return self._batches(include_columns=fields.names, column_types=types, strings_can_be_null=True)
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
-        """All cells as bytes: a cell that was not chosen must not stop anyone by its type."""
+        """All cells as bytes, so that cells of other columns can't fail to parse."""
         import pyarrow as pa
 
         as_bytes = dict.fromkeys(self._names, pa.binary())
         return pick_from(self._batches(column_types=as_bytes, strings_can_be_null=True, null_values=[""]), rows)
 
-    def assemble(self, pieces: list[Any]) -> Any:
-        table = stack(pieces) if pieces else self.schema.empty_table()
+    def assemble(self, batches: list[Any]) -> Any:
+        table = stack(batches) if batches else self.schema.empty_table()
         for j, name in enumerate(table.column_names):
             if name in self.schema.names:
                 table = table.set_column(j, name, _typed(table.column(j), self.schema.field(name).type))
         return table
 
     def _sample(self) -> Any:
-        """The first rows with inferred types. Rows of a wrong length wait for the reading proper to report them."""
+        """The first rows with inferred types. Rows of wrong length are skipped here and reported while reading."""
         from pyarrow.csv import read_csv
 
         head = self._source.text_head
-        wrong_length = (lambda row: "skip") if _is_text(head) else None  # pyarrow can't show such a row to a function
+        wrong_length = (lambda row: "skip") if _is_text(head) else None  # pyarrow can't pass other rows to a function
         with self._errors():
             sample = read_csv(io.BytesIO(head), **self._options(len(head) + 1, wrong_length))
         if not sample.num_rows:
@@ -125,18 +125,18 @@ class Csv(TextFile):
     def _batches(self, **convert: Any) -> Iterator[Any]:
         from pyarrow.csv import ConvertOptions, open_csv
 
-        options = {**self._options(BLOCK), "convert_options": ConvertOptions(**convert)}
+        options = {**self._options(TEXT_BYTES), "convert_options": ConvertOptions(**convert)}
         with self._errors(), self._source.open() as file:
             quotes = _Quotes(file, self._delimiter)
             with open_csv(quotes, **options) as reader:
                 yield from reader
             if quotes.open:
-                raise DataError(f"{self.name}: a quote at the beginning of a cell has no end, so rows are lost in it.")
+                raise DataError(f"{self.name}: a quote at the start of a cell is never closed.")
 
     def _options(self, block_size: int, wrong_length: Any = None) -> dict[str, Any]:
         from pyarrow.csv import ParseOptions, ReadOptions
 
-        # Without threads pyarrow is as fast in streaming, and names the row of an error.
+        # Without threads pyarrow streams just as fast, and names the row of an error.
         names = None if self._has_header else self._names
         read = ReadOptions(column_names=names, block_size=block_size, use_threads=False)
         parse = ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=wrong_length)
@@ -144,7 +144,7 @@ class Csv(TextFile):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """pyarrow counts the header as row 1 and names columns by number; readers of the file don't."""
+        """Errors of pyarrow with our row numbers and column names: it counts the header, and numbers the columns."""
         import pyarrow as pa
 
         try:
@@ -154,7 +154,7 @@ class Csv(TextFile):
             if not isinstance(error.__cause__, pa.ArrowException):
                 raise
             if "straddling" in str(error):
-                raise DataError(f"{self.name}: a row is longer than 4 MiB. Is there a quote that never ends?") from None
+                raise DataError(f"{self.name}: a row is longer than 4 MiB. Is a quote never closed?") from None
             if not (found := _ARROW_CSV_ERROR.match(str(error.__cause__))):
                 raise
             column, number, problem = found.groups()
@@ -166,9 +166,9 @@ class Csv(TextFile):
 
 
 class _Quotes:
-    """A file that is read, and whether it ended inside of quotes, about which pyarrow is silent.
+    """A file that notes whether it ended inside quotes, which pyarrow does not report.
 
-    Quotes within a cell that has none around it are text, so an odd number alone is no error.
+    Quotes inside an unquoted cell are text, so an odd number alone is not an error.
     """
 
     closed = False
@@ -181,9 +181,9 @@ class _Quotes:
     def read(self, size: int = -1) -> bytes:
         data = self._file.read(size)
         if n := data.count(b'"'):
-            place = data.rfind(b'"')
+            last = data.rfind(b'"')
             self._odd ^= n % 2 == 1
-            self._opening = (data[place - 1 : place] if place else self._last) in self._before
+            self._opening = (data[last - 1 : last] if last else self._last) in self._before
         self._last = data[-1:] or self._last
         return data
 
@@ -193,7 +193,7 @@ class _Quotes:
 
 
 class JsonLines(TextFile):
-    """One JSON object per line; blank lines don't count."""
+    """One JSON object per line; blank lines are ignored."""
 
     label = "JSON lines"
 
@@ -216,17 +216,17 @@ class JsonLines(TextFile):
         with self._source.open() as file:
             return pick_from(map(nonblank, line_blocks(file)), rows)
 
-    def assemble(self, pieces: list[Any]) -> Any:
+    def assemble(self, batches: list[Any]) -> Any:
         import pyarrow as pa
 
-        table = self._parse(b"\n".join(join(pieces)), 0) if pieces else self.schema.empty_table()
+        table = self._parse(b"\n".join(join(batches)), 0) if batches else self.schema.empty_table()
         for field in self.schema:
             if field.name not in table.column_names:  # no row taken has this key
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         return table
 
     def _parse(self, lines: bytes, row: int, fields: Any = None) -> Any:
-        """Lines that begin at `row` of the file as a table with these fields, or all."""
+        """Lines that start at `row` of the file as a table with these fields, or all."""
         import pyarrow as pa
         from pyarrow.json import ParseOptions, ReadOptions, read_json
 
@@ -251,24 +251,24 @@ class JsonLines(TextFile):
         return table
 
     def _check_line(self, line: bytes, row: int) -> None:
-        """A line of its own, which no other can go on with, is not nested too deep for pyarrow."""
+        """Raise a DataError unless a line is one object, complete and not nested too deep for pyarrow."""
         line = line.strip()
         if not (line[0] == ord("{") and line[-1] == ord("}") and _is_text(line)):
             raise self._bad_line(line, row)
         if line.count(b"[") + line.count(b"{") > JSON_DEPTH and _depth(line) > JSON_DEPTH:
-            raise bad_row(self.name, row, f"more than {JSON_DEPTH} objects and lists in each other.")
+            raise bad_row(self.name, row, f"objects and lists are nested more than {JSON_DEPTH} deep.")
 
     def _check_room(self, lines: list[bytes]) -> None:
-        """Every object gets a cell for every key that any of them has."""
+        """Raise a DataError if the table is too large: it has a cell for each object and each key of any object."""
         paths: dict[Any, int] = {}
         objects = 0
         for line in lines:
-            with suppress(ValueError):  # pyarrow will say so too
+            with suppress(ValueError):  # pyarrow will report it
                 objects += _count_objects(json.loads(line), 0, paths)
         if objects * len(paths) > JSON_CELLS:
             raise DataError(
                 f"{self.name}: {objects:,} objects with {len(paths):,} different keys in the first MiB make a table of "
-                f"more than {JSON_CELLS:,} cells. Write entries of sparse rows as svmlight."
+                f"more than {JSON_CELLS:,} cells. Use svmlight for sparse rows."
             )
 
     def _bad_line(self, line: bytes, row: int) -> DataError:
@@ -277,7 +277,7 @@ class JsonLines(TextFile):
         return bad_row(self.name, row, f"expected a JSON object; got {line[:60].decode(errors='replace')!r}.")
 
     def _error(self, lines: list[bytes], row: int, fields: Any, error: object) -> DataError:
-        """The line pyarrow stumbled over, looked for again because pyarrow names columns but no rows or values."""
+        """The error about the line that pyarrow rejected, found again because pyarrow names no rows or values."""
         kinds = {field.name: _kind(field.type) for field in fields or ()}
         for i, line in enumerate(lines, row):
             try:
@@ -287,7 +287,7 @@ class JsonLines(TextFile):
             if not isinstance(record, dict):
                 return self._bad_line(line, i)
             for name, value in record.items():
-                kind = _KINDS.get(type(value), "")  # none for null, which fits everywhere
+                kind = _KINDS.get(type(value), "")  # none for null, which every type allows
                 expected = kinds.setdefault(name, kind) if fields is None else kinds.get(name)
                 if kind and expected and kind != expected:
                     return bad_cell(self.name, i, name, f"{value!r} is {kind}; expected {expected}.")
@@ -314,7 +314,7 @@ def _is_text(data: bytes | None) -> bool:
 
 
 def _are_plain(records: list[bytes], lines: bytes) -> bool:
-    """Whether all lines are flat JSON objects by their looks: then there is no need to go through them one by one."""
+    """Whether all lines look like flat JSON objects, so that they need not be checked one by one."""
     brackets = lines.count(b"{") + lines.count(b"[")
     are_objects = all(line.startswith(b"{") and line.rstrip().endswith(b"}") for line in records)
     return are_objects and brackets < len(records) + JSON_DEPTH and _is_text(lines)
@@ -324,14 +324,14 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
 
 
 def _depth(line: bytes) -> int:
-    """How deep the brackets of a JSON text go; those in strings don't count."""
+    """Depth of nested brackets in a JSON text, without those in strings."""
     marks = np.frombuffer(_STRING.sub(b"", line), np.uint8)
     steps = np.isin(marks, [*b"[{"]).astype(np.int64) - np.isin(marks, [*b"]}"])
     return int(np.cumsum(steps).max(initial=0))
 
 
 def _count_objects(value: Any, path: int, paths: dict[Any, int]) -> int:
-    """The objects in a JSON value; `paths` gets a number for each way through keys and lists that leads to a value."""
+    """The number of objects in a JSON value; `paths` collects a number for each distinct path of keys to a value."""
     if isinstance(value, list):
         inner = [_count_objects(item, path, paths) for item in value]
         return sum(inner)
@@ -342,14 +342,14 @@ def _count_objects(value: Any, path: int, paths: dict[Any, int]) -> int:
 
 
 def _typed(cells: Any, inferred: Any) -> Any:
-    """Cells of bytes as the inferred type, else as decimal numbers, else as text."""
+    """Cells of bytes as the inferred type, else as floats, else as text."""
     import pyarrow as pa
 
     try:
         text = cells.cast(pa.string())
-    except pa.ArrowException:  # shown, if not as they were
+    except pa.ArrowException:  # not UTF-8: shown with replacement characters
         return pa.array([None if cell is None else cell.decode(errors="replace") for cell in cells.to_pylist()])
-    if pa.types.is_binary(inferred):  # because of a cell elsewhere
+    if pa.types.is_binary(inferred):  # because of a cell in another row
         return text
     for kind in (inferred, pa.float64()):
         with suppress(pa.ArrowException):
