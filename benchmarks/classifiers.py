@@ -160,8 +160,8 @@ RATES = options(alpha=(1e-6, 1e-5, 1e-4, 1e-3, 1e-2))
 PEGASOS = options(regularization=(1e-5, 1e-4, 1e-3, 1e-2), fit_intercept=(False, True))
 STEPS = ((False, False), (True, False), (True, True))  # whether to center rows, and whether to scale columns
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
-PRINTED = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False,), start=(1,))  # as rai2009 has it
-BEGUN = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False, True), start=(512,))
+PRINTED = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False,), n_initial=(1,))  # as rai2009 has it
+BEGUN = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False, True), n_initial=(512,))
 CONTESTANTS = {
     BATCH: Contestant(
         partial(LinearSVC, dual="auto", max_iter=200), options(C=(0.01, 0.1, 1.0, 10.0)), trials=1, is_batch=True

@@ -1,4 +1,4 @@
-"""Make docs/images from the package's own figures; forecast.png is made by its example.
+"""Make docs/images from the figures of the package; examples/forecast.py makes forecast.png.
 
 python docs/make_pictures.py
 """
@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 import modicum
-from modicum.plot import component_map, exemplar_images, sample_map
+from modicum.plot import component_map, exemplar_images, exemplar_map
 from modicum.plot.images import as_pictures, contact_sheet
 from modicum.plot.style import LIGHT
 
@@ -26,7 +26,7 @@ K = 40
 
 
 def pixels(figure: Figure) -> np.ndarray:
-    """A figure as an array, without the empty rim."""
+    """A figure as an array, without its margins."""
     file = io.BytesIO()
     figure.savefig(file, dpi=200)
     file.seek(0)
@@ -35,12 +35,12 @@ def pixels(figure: Figure) -> np.ndarray:
     return picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def side_by_side(parts: list[tuple[np.ndarray, str]]) -> Figure:
-    """Pictures of one height with a caption above each."""
+def side_by_side(pictures: list[tuple[np.ndarray, str]]) -> Figure:
+    """Pictures of the same height with a caption above each."""
     figure = Figure(figsize=(12, 5.4), dpi=120, facecolor=LIGHT["paper"], layout="constrained")
     figure.get_layout_engine().set(wspace=0.1, w_pad=0.15, h_pad=0.15)  # type: ignore[union-attr]
-    widths = [picture.shape[1] / picture.shape[0] for picture, _ in parts]
-    for axes, (picture, caption) in zip(figure.subplots(1, len(parts), width_ratios=widths), parts, strict=True):
+    widths = [picture.shape[1] / picture.shape[0] for picture, _ in pictures]
+    for axes, (picture, caption) in zip(figure.subplots(1, len(pictures), width_ratios=widths), pictures, strict=True):
         axes.imshow(picture, interpolation="antialiased")
         axes.set_axis_off()
         axes.set_title(caption, fontsize=15, color=LIGHT["ink"], loc="left", pad=12)
@@ -48,20 +48,21 @@ def side_by_side(parts: list[tuple[np.ndarray, str]]) -> Figure:
 
 
 def digits() -> Figure:
+    """Exemplars among the rows, and as a contact sheet."""
     X = load_digits().data.astype(np.float32)
     model = modicum.ExemplarClustering(K, random_state=0).fit(modicum.stream(X))
-    cloud = sample_map(model, image=(8, 8))
-    cloud.axes[0].set(xlabel="", ylabel="")
+    among_rows = exemplar_map(model, image=(8, 8))
+    among_rows.axes[0].set(xlabel="", ylabel="")
     return side_by_side(
         [
-            (pixels(cloud), f"{len(X):,} digits come by once…"),
-            (pixels(exemplar_images(model, (8, 8))), f"…and {K} of them stand for all"),
+            (pixels(among_rows), f"{len(X):,} digits, read once"),
+            (pixels(exemplar_images(model, (8, 8))), f"{K} exemplars that represent them"),
         ]
     )
 
 
 def new_digits() -> Figure:
-    """Means of components before and after further digits come: pictures, though they are learned from 16 numbers."""
+    """Means of components before and after new digits appear, learned from 16 principal components."""
     X, names = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
     X, early = X[order], names[order] < 6
@@ -74,7 +75,7 @@ def new_digits() -> Figure:
         sheets.append(contact_sheet(as_pictures(means, (8, 8)), columns=12))
         captions.append(f"{model.n_seen_:,} digits, {which}: {model.n_components_} components")
     heights, width = [len(sheet) for sheet in sheets], sheets[0].shape[1]
-    size = 10, 10 * sum(heights) / width + 0.9  # and room for the captions
+    size = 10, 10 * sum(heights) / width + 0.9  # with room for the captions
     figure = Figure(figsize=size, dpi=100, facecolor=LIGHT["paper"], layout="constrained")
     for axes, sheet, caption in zip(figure.subplots(2, height_ratios=heights), sheets, captions, strict=True):
         axes.imshow(sheet, interpolation="nearest")
@@ -84,7 +85,7 @@ def new_digits() -> Figure:
 
 
 def clumps() -> Figure:
-    """A mixture of points on a plane, and what is held of them."""
+    """Clumps and components of a mixture in two columns."""
     rng = np.random.default_rng(5)
     shapes = np.eye(2) + 0.6 * rng.normal(size=(7, 2, 2))
     which = rng.choice(7, 20_000, p=rng.dirichlet(np.full(7, 3.0)))

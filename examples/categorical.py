@@ -33,15 +33,15 @@ X[changed, column[changed]] = rng.integers(np.array(sizes)[column[changed]])
 
 # %% Categories are numbers, whichever. The kernel asks in how many columns two rows differ: exp(-differ / (2 width^2)).
 k = 40
-model = OnlineGreedy(k, kernel=Hamming(1.0), threshold=1e-4).fit(stream(X, chunk_size=1000))
+model = OnlineGreedy(k, kernel=Hamming(1.0), min_gain=1e-4).fit(stream(X, chunk_size=1000))
 print(f"{model.n_seen_:,} rows seen, {model.n_retained_} kept, {model.nbytes_:,} bytes held")
 print(f"log-determinant {model.value_:.2f} after {model.n_swaps_} swaps")
 
 # %% Rare rows are what a random sample leaves out.
 by_chance = Reservoir(k, random_state=0).fit(stream(X, chunk_size=1000))
-for name, ids in (("prototypes", model.indices_), ("random rows", by_chance.indices_)):
+for name, ids in (("prototypes", model.prototype_ids_), ("random rows", by_chance.point_ids_)):
     print(f"{name:12} {rare[ids].sum():3} of {k} are of a rare kind, {len(set(kind[ids]))} kinds in all")
-assert rare[model.indices_].sum() > rare[by_chance.indices_].sum()
+assert rare[model.prototype_ids_].sum() > rare[by_chance.point_ids_].sum()
 
 # %% Some of them, spelled out.
 names = list(COLUMNS.values())

@@ -28,7 +28,7 @@ def distance(rows: np.ndarray) -> float:
 
 
 chosen = distance(model.exemplars_)
-by_chance = np.mean([distance(Reservoir(k, random_state=seed).fit(X).rows_) for seed in range(3)])
+by_chance = np.mean([distance(Reservoir(k, random_state=seed).fit(X).points_) for seed in range(3)])
 print(f"squared distance to the nearest exemplar {chosen:.0f}, to the nearest of {k} random rows {by_chance:.0f}")
 assert chosen < by_chance
 

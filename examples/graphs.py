@@ -38,13 +38,13 @@ y_train, y_test = has_ring[: n // 2], has_ring[n // 2 :]
 
 # %% Sixty graphs that differ most. "wl" counts the patterns around atoms that two graphs have in common.
 k = 20 if QUICK else 60
-model = OnlineGreedy(k, kernel="wl", threshold=1e-4).fit(train)
+model = OnlineGreedy(k, kernel="wl", min_gain=1e-4).fit(train)
 print(f"{model.n_seen_:,} graphs seen, {model.n_retained_} kept; log-determinant {model.value_:.1f}")
 for edges, atoms in model.prototypes_[:3]:
     print(f"  {len(atoms)} atoms, {len(edges)} bonds: {' '.join(atoms)}")
 
 # %% Similarities to them are features, for any linear model behind them: does the molecule have a ring?
-pipeline = make_pipeline(OnlineGreedy(k, kernel="wl", threshold=1e-4), LogisticRegression(C=100.0, max_iter=2000))
+pipeline = make_pipeline(OnlineGreedy(k, kernel="wl", min_gain=1e-4), LogisticRegression(C=100.0, max_iter=2000))
 pipeline.fit(train, y_train)
 print(f"{pipeline.score(test, y_test):.1%} of {len(test):,} new graphs are told right with {k} prototypes")
 assert pipeline.score(test, y_test) > 0.6

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
 from modicum import StreamKMeans, Tram
-from modicum.plot import risk_by_size
+from modicum.plot import risk_by_points
 from modicum.tradeoff import tradeoff
 
 QUICK = bool(os.environ.get("MODICUM_QUICK"))
@@ -57,5 +57,5 @@ found = tradeoff(X, n_points, n_clusters=K, n_rows=[len(X) // 2], repeats=3, ran
 for cell in found.cells():
     size = f"{cell.n_rows:7,} rows, {cell.n_points:5,} points"
     print(f"{cell.method:>8} of {size}: {cell.seconds:.2f} s, risk {cell.risk:6.2f}")
-risk_by_size(found).savefig("how_many_rows.png")
+risk_by_points(found).savefig("how_many_rows.png")
 print("see how_many_rows.png")

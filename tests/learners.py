@@ -46,15 +46,35 @@ LEARNERS = {
         modicum.KRLS(None, budget="32 KiB", kernel="matern32", ald_threshold=0.3),
         modicum.KRLS(None, budget=20),
     ],
-    "OnlineGreedy": [modicum.OnlineGreedy(10), modicum.OnlineGreedy("16 KiB", relative=False)],
-    "BlockGreedy": [modicum.BlockGreedy(12, block_size=3), modicum.BlockGreedy("48 KiB")],
+    "OnlineGreedy": [
+        modicum.OnlineGreedy(10),
+        modicum.OnlineGreedy(None, budget="16 KiB", min_gain=0.01),
+        modicum.OnlineGreedy(None, budget=9),
+    ],
+    "BlockGreedy": [
+        modicum.BlockGreedy(12, block_size=3),
+        modicum.BlockGreedy(None, budget="48 KiB"),
+        modicum.BlockGreedy(8, budget=10, neighbors=0),
+    ],
     "PrototypeRegressor": [
         modicum.PrototypeRegressor(modicum.OnlineGreedy(10), n_points=80),
         modicum.PrototypeRegressor(modicum.BlockGreedy(10), fit_on="prototypes"),
     ],
-    "SieveStreaming": [modicum.SieveStreaming(5)],
-    "SieveStreamingPlusPlus": [modicum.SieveStreamingPlusPlus(5)],
-    "ThreeSieves": [modicum.ThreeSieves(5, patience=30)],
+    "SieveStreaming": [
+        modicum.SieveStreaming(5),
+        modicum.SieveStreaming(None, budget=200),
+        modicum.SieveStreaming(None, budget="64 KiB"),
+    ],
+    "SieveStreamingPlusPlus": [
+        modicum.SieveStreamingPlusPlus(5),
+        modicum.SieveStreamingPlusPlus(4, budget="96 KiB", objective="variance", epsilon=0.3),
+        modicum.SieveStreamingPlusPlus(None, budget=120),
+    ],
+    "ThreeSieves": [
+        modicum.ThreeSieves(5, patience=30),
+        modicum.ThreeSieves(4, budget=60, objective="variance", patience=30),
+        modicum.ThreeSieves(None, budget="24 KiB", patience=30),
+    ],
     "SparseGPRegressor": [
         modicum.SparseGPRegressor(8, n_validation=60),
         modicum.SparseGPRegressor(5, budget="96 KiB", noise=0.1, objective="variance", predictor="active"),
@@ -66,13 +86,18 @@ LEARNERS = {
     "StreamSVC": [
         modicum.StreamSVC(),
         modicum.StreamSVC(1.0, ellipsoid="diagonal", center=False, budget="64 KiB"),
-        modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, start=64),
-        modicum.StreamSVC(ellipsoid=None, lookahead=1, start=1, class_weight="balanced"),
+        modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, n_initial=64),
+        modicum.StreamSVC(ellipsoid=None, lookahead=1, n_initial=1, class_weight="balanced"),
         modicum.StreamSVC(10.0, n_balls=4, fit_intercept=False),
         modicum.StreamSVC(1.0, kernel="rbf", budget=60),
-        modicum.StreamSVC(kernel="rbf", budget="96 KiB", start=64),
+        modicum.StreamSVC(kernel="rbf", budget="96 KiB", n_initial=64),
     ],
-    "StreamGreedy": [modicum.StreamGreedy(8, objective="variance", validation=50), modicum.StreamGreedy(8)],
+    "StreamGreedy": [
+        modicum.StreamGreedy(8, objective="variance", n_validation=50),
+        modicum.StreamGreedy(8),
+        modicum.StreamGreedy(None, budget=60, objective="variance"),
+        modicum.StreamGreedy(8, budget="32 KiB", objective="variance"),
+    ],
 }
 
 NO_LABELS = "labels_ of a plain list can't be found again: rows are not kept, and lists can't be weakly referenced"

@@ -54,7 +54,7 @@ def regressors(width, seed):
         "OnlineGreedy": OnlineGreedy(BUDGET, kernel=kernel),
         "BlockGreedy": BlockGreedy(BUDGET, block_size=BUDGET // N_BLOCKS, kernel=kernel, random_state=seed),
         "SieveStreaming": SieveStreaming(BUDGET, objective=LogDet(kernel, 1.0), epsilon=0.1),
-        "first rows": OnlineGreedy(BUDGET, kernel=kernel, threshold=1.0),  # nothing gains so much
+        "first rows": OnlineGreedy(BUDGET, kernel=kernel, min_gain=1.0),  # nothing gains so much
     }
     models = {
         ("KRLS", "all rows"): KRLS(kernel=kernel, ald_threshold=0.001, regularization=0.0),

@@ -70,14 +70,14 @@ def run(X, seed):
         model.fit(X[:1000])  # compiles what is compiled
         with threadpool_limits(1), Meter() as meter:
             model.fit(X)
-        chosen = model.rows_ if isinstance(model, Reservoir) else model.prototypes_
+        chosen = model.points_ if isinstance(model, Reservoir) else model.prototypes_
         row = {"method": name, "value": value(chosen), "rows_per_second": len(X) / meter.seconds, **meter.facts()}
         row |= {"held_mib": model.nbytes_ / MIB, "extra_mib": row["extra_bytes"] / MIB}
         if "Greedy" in name:
             row |= {"swaps": model.n_swaps_, "estimate": getattr(model, "estimate_", None)}
         rows.append({**row, "relative": row["value"] / (rows[0] if rows else row)["value"] - 1})
         if name in COLORS:
-            curves[name] = {key: model.history_[key] for key in ("rows", "value")}
+            curves[name] = {key: model.history_[key] for key in ("n_seen", "value")}
     return rows, curves
 
 
@@ -87,7 +87,7 @@ def plot(result, curves):
     for axes, (title, lines) in zip(panels, curves.items(), strict=True):
         for name, line in lines.items():
             label = "BlockGreedy's estimate" if name == "BlockGreedy" else name
-            axes.plot(line["rows"], line["value"], color=COLORS[name], label=label)
+            axes.plot(line["n_seen"], line["value"], color=COLORS[name], label=label)
         axes.set(title=title, xlabel="rows seen", xscale="log")
     panels[0].set_ylabel("log det")
     panels[0].legend(fontsize=8)

@@ -98,14 +98,14 @@ def contestants(X, y, ridge, states):
 
     for threshold in THRESHOLDS:
         facts = {"threshold": threshold, "kept": BUDGET}
-        yield "OnlineGreedy", facts, [learned(OnlineGreedy(BUDGET, kernel=kernel, threshold=threshold))]
-        blocks = {"block_size": BUDGET // N_BLOCKS, "kernel": kernel, "threshold": threshold}
+        yield "OnlineGreedy", facts, [learned(OnlineGreedy(BUDGET, kernel=kernel, min_gain=threshold))]
+        blocks = {"block_size": BUDGET // N_BLOCKS, "kernel": kernel, "min_gain": threshold}
         facts = {**facts, "paper": 0.0434 if threshold == 1e-4 else None}
         yield "BlockGreedy", facts, [learned(BlockGreedy(BUDGET, random_state=i, **blocks)) for i in range(states)]
     for nu, paper in ((0.01, 0.0661), (0.001, None)):
         krls = KRLS(kernel=kernel, ald_threshold=nu, regularization=0.0).fit(X, y)
         yield f"KRLS, one pass, nu = {nu:g}", {"kept": len(krls.prototypes_), "paper": paper}, [krls]
-    first = OnlineGreedy(BUDGET, kernel=kernel, threshold=1.0)  # nothing gains so much: the first rows stay
+    first = OnlineGreedy(BUDGET, kernel=kernel, min_gain=1.0)  # nothing gains so much: the first rows stay
     shuffled = [np.random.default_rng(i).permutation(len(X)) for i in range(states)]
     yield "random rows", {"kept": BUDGET}, [learned(first, order) for order in shuffled]
     yield "all rows", {"kept": len(X)}, [learned(OnlineGreedy(len(X), kernel=kernel))]

@@ -77,7 +77,7 @@ def selectors(budget, block_size, seed, width=WIDTH):
 
 
 def prototypes(model):
-    return model.rows_ if isinstance(model, Reservoir) else model.prototypes_
+    return model.points_ if isinstance(model, Reservoir) else model.prototypes_
 
 
 def value(model):
@@ -215,7 +215,7 @@ def naive_step(chosen, row):
 def regressors(budget, seed):
     """{(contestant, whose targets): model}."""
     chosen = selectors(budget, 25, seed)
-    chosen["random rows"] = OnlineGreedy(budget, kernel=RBF(WIDTH), threshold=1.0)  # the first ones stay
+    chosen["random rows"] = OnlineGreedy(budget, kernel=RBF(WIDTH), min_gain=1.0)  # the first ones stay
     models = {("KRLS", "all rows"): KRLS(budget, kernel=RBF(WIDTH), ald_threshold=0.1, regularization=RIDGE)}
     for name in ("OnlineGreedy", "BlockGreedy", "SieveStreaming", "random rows"):
         models[name, "prototypes"] = paper_regressor(chosen[name])

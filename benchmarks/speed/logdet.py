@@ -39,27 +39,27 @@ def clusters(n, seed):
 # ---- contestants: (X, b, seed) -> row numbers ------------------------------------------------------------
 
 
-def _greedy_selector(name, X, b, seed, **options):
+def _greedy_selector(name, X, b, **options):
     import modicum
     from modicum.kernels import RBF
 
-    return getattr(modicum, name)(b, kernel=RBF(WIDTH), random_state=seed, **options).fit(X).indices_
+    return getattr(modicum, name)(b, kernel=RBF(WIDTH), **options).fit(X).prototype_ids_
 
 
 def online_greedy(X, b, seed):
-    return _greedy_selector("OnlineGreedy", X, b, seed)
+    return _greedy_selector("OnlineGreedy", X, b)
 
 
 def online_greedy_fine(X, b, seed):
-    return _greedy_selector("OnlineGreedy", X, b, seed, threshold=1e-4)
+    return _greedy_selector("OnlineGreedy", X, b, min_gain=1e-4)
 
 
 def block_greedy(X, b, seed):
-    return _greedy_selector("BlockGreedy", X, b, seed)
+    return _greedy_selector("BlockGreedy", X, b, random_state=seed)
 
 
 def block_greedy_fine(X, b, seed):
-    return _greedy_selector("BlockGreedy", X, b, seed, threshold=1e-4)
+    return _greedy_selector("BlockGreedy", X, b, random_state=seed, min_gain=1e-4)
 
 
 def _sieves(name, X, b):
@@ -67,7 +67,7 @@ def _sieves(name, X, b):
     from modicum.kernels import RBF
     from modicum.select.objectives.logdet import LogDet
 
-    return getattr(modicum, name)(b, objective=LogDet(RBF(WIDTH), 1.0), epsilon=0.1).fit(X).indices_
+    return getattr(modicum, name)(b, objective=LogDet(RBF(WIDTH), 1.0), epsilon=0.1).fit(X).prototype_ids_
 
 
 def sieve_streaming(X, b, seed):
@@ -168,9 +168,9 @@ def pyversity_dpp(X, b, seed):
 
 
 CONTESTANTS = {  # name: (function, package, what it sees, remark)
-    OURS_FINE: (online_greedy_fine, "modicum", "stream", "threshold 0.0001"),
+    OURS_FINE: (online_greedy_fine, "modicum", "stream", "min_gain 0.0001"),
     "modicum OnlineGreedy": (online_greedy, "modicum", "stream", ""),
-    "modicum BlockGreedy, fine": (block_greedy_fine, "modicum", "stream", "threshold 0.0001"),
+    "modicum BlockGreedy, fine": (block_greedy_fine, "modicum", "stream", "min_gain 0.0001"),
     "modicum BlockGreedy": (block_greedy, "modicum", "stream", ""),
     "modicum SieveStreaming": (sieve_streaming, "modicum", "stream", ""),
     "modicum SieveStreaming++": (sieve_streaming_plus_plus, "modicum", "stream", ""),

@@ -189,7 +189,8 @@ def attack_sieves_of_variance(seeds):
         F = variance(X, kernel, lam)
         is_submodular = k < N and F.is_submodular()
         for cls in (SieveStreaming, SieveStreamingPlusPlus, ThreeSieves):
-            model = cls(k, objective=VarianceReduction(kernel, lam), validation=int(rng.choice([N, 3])), random_state=0)
+            n = int(rng.choice([N, 3]))
+            model = cls(k, objective=VarianceReduction(kernel, lam), n_validation=n, random_state=0)
             met = is_submodular and cls is not ThreeSieves
             count.check(learn(model, X, rng), F, lambda promise, met=met: met)
     return count
@@ -226,17 +227,17 @@ def attack_swaps(seeds):
     count = Count()
     for rng, X, kernel, lam, k in cases(seeds):
         F = log_det(X, kernel, lam)
-        threshold = float(rng.choice([0.0, 1e-3, 0.1]))
-        params = {"kernel": kernel, "regularization": lam, "threshold": threshold, "relative": bool(rng.integers(2))}
+        min_gain = float(rng.choice([0.0, 1e-3, 0.1]))
+        params = {"kernel": kernel, "regularization": lam, "min_gain": min_gain}
         block = {"block_size": int(rng.integers(1, 4)), "neighbors": int(rng.integers(3)), "random_state": 0}
         for model in (OnlineGreedy(k, **params), BlockGreedy(k, **block, **params)):
             model = learn(model, X, rng)
             count.check(model, F, lambda promise: False)
             settled = settle(model, X)
             count.check(model, F, lambda promise, settled=settled: settled)
-        model = StreamGreedy(k, objective=LogDet(kernel, lam), min_gain=threshold)
+        model = StreamGreedy(k, objective=LogDet(kernel, lam), min_gain=min_gain)
         model = learn(model, X, rng)
-        quiet = F.best_swap(model.indices_)
+        quiet = F.best_swap(model.prototype_ids_)
         count.check(model, F, lambda promise, quiet=quiet: quiet <= promise.eta)
     return count
 
@@ -247,7 +248,7 @@ def attack_judged_swaps(seeds):
     for rng, X, kernel, lam, k in cases(seeds):
         weight = rng.choice([0.5, 1.0, 4.0], size=N) if rng.random() < 0.5 else None
         F = variance(X, kernel, lam, weight)
-        model = StreamGreedy(k, objective=VarianceReduction(kernel, lam), validation=20, random_state=0)
+        model = StreamGreedy(k, objective=VarianceReduction(kernel, lam), n_validation=20, random_state=0)
         is_submodular = k < N and F.is_submodular()
         count.check(learn(model, X, rng, weight), F, lambda promise, met=is_submodular: met)
         if weight is None:  # shards name their rows by the same ids
@@ -346,7 +347,7 @@ def test_no_bound_from_a_sample_that_is_not_uniform():
     twins = [ExemplarClustering(3, n_validation=20, random_state=0).fit(X) for _ in range(2)]
     with pytest.raises(ValueError, match="with the same seed"):
         twins[0].merge(twins[1]).guarantee()
-    model = StreamGreedy(3, objective="variance", validation=20, random_state=0)
+    model = StreamGreedy(3, objective="variance", n_validation=20, random_state=0)
     with pytest.raises(ValueError, match="these rows have different weights"):
         model.fit(X, sample_weight=1.0 + X[:, 0] ** 2).guarantee()
 
@@ -364,11 +365,11 @@ def small_clusters_first(rng):
 @pytest.mark.parametrize("cls", [SieveStreaming, SieveStreamingPlusPlus, ThreeSieves])
 def test_sieves_refuse_a_sample_that_changes_on_the_way(cls):
     X, late = small_clusters_first(np.random.default_rng(0))
-    params = {"objective": VarianceReduction(RBF(1.0), 0.1), "validation": 100, "epsilon": 0.2, "random_state": 0}
+    params = {"objective": VarianceReduction(RBF(1.0), 0.1), "n_validation": 100, "epsilon": 0.2, "random_state": 0}
     model = cls(20, **params)
     for part in chunks_of(X, 100):
         model.partial_fit(X[part])
-    with pytest.raises(ValueError, match=r"changed after rows had passed the sieves\. Give all rows in one chunk"):
+    with pytest.raises(ValueError, match=r"changed after rows had been offered\. Give all rows in one chunk"):
         model.guarantee()
     k = RBF(1.0)(X, late)
     best = np.mean(np.einsum("ij,ij->i", k, k)) / 1.1  # far apart: K_AA = I
@@ -391,7 +392,7 @@ def test_a_swap_that_pays_is_found():
     model = StreamGreedy(3, objective=VarianceReduction(RBF(1.0), 0.1), swaps="one", random_state=0)
     for row in X:
         model.partial_fit(row[None])
-    pays = F.best_swap(model.indices_)
+    pays = F.best_swap(model.prototype_ids_)
     assert pays > 10 * model.min_gain * model.value_  # what was claimed to be impossible
     assert model.guarantee().eta == pytest.approx(pays)
 
@@ -410,20 +411,20 @@ def test_block_greedy_counts_its_caution():
     X = np.random.default_rng(0).normal(size=(3000, 5))
     model = BlockGreedy(50, random_state=0).fit(X)
     assert model._F.caution > 1.0
-    assert model.guarantee().threshold >= 1.5 * model.threshold * model.value_
+    assert model.guarantee().required_gain >= 1.5 * model.min_gain * model.value_
 
 
 @pytest.mark.parametrize("neighbors", [0, 4])
 @pytest.mark.parametrize("width", [0.7, 2.0, 6.0])
 def test_block_greedy_underrates_swaps_by_no_more_than_it_says(width, neighbors):
-    """Rows that it refuses gain at most threshold + estimate_error in the place of its least useful prototype."""
+    """Rows that it refuses gain at most required_gain + estimate_error by replacing its least useful prototype."""
     X = np.random.default_rng(4).normal(size=(120, 3))
-    params = {"kernel": RBF(width), "regularization": 0.3, "threshold": 0.02, "random_state": 0}
+    params = {"kernel": RBF(width), "regularization": 0.3, "min_gain": 0.02, "random_state": 0}
     model = BlockGreedy(12, block_size=3, neighbors=neighbors, **params).fit(X)
     assert settle(model, X)
     promise, F = model.guarantee(), log_det(X, RBF(width), 0.3)
-    ids = list(model.indices_)
-    bound = promise.least_loss + promise.estimate_error + promise.threshold
+    ids = list(model.prototype_ids_)
+    bound = promise.least_loss + promise.estimate_error + promise.required_gain
     for t in set(range(len(X))) - set(ids):
         assert F([*ids, t]) - F(ids) <= bound + TOLERANCE  # what the proof needs of every row
 
@@ -465,7 +466,7 @@ def test_three_sieves_may_miss_rare_rows():
 def test_merged_sieves_promise_nothing():
     X = np.random.default_rng(0).normal(size=(200, 2))
     sieves = [SieveStreaming(5, objective=LogDet(RBF(1.0))).fit(part) for part in (X[:100], X[100:])]
-    with pytest.raises(ValueError, match=r"only the chosen rows do\. Ask each shard before the merge"):
+    with pytest.raises(ValueError, match=r"only the chosen rows are\. Ask each shard before the merge"):
         sieves[0].merge(sieves[1]).guarantee()
 
 

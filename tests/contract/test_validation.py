@@ -85,7 +85,7 @@ def test_weights_beyond_sums_are_named(value):
 
 
 def test_a_byte_budget_of_a_selector_within_holds_for_later_chunks():
-    for selector in (modicum.OnlineGreedy("16 KiB"), modicum.BlockGreedy("48 KiB")):
+    for selector in (modicum.OnlineGreedy(None, budget="16 KiB"), modicum.BlockGreedy(None, budget="48 KiB")):
         model = modicum.PrototypeRegressor(selector, random_state=0)
         assert model.partial_fit(X, z).partial_fit(X, z).n_seen_ == 200
 
@@ -139,6 +139,8 @@ class TestParameters:
             (modicum.ExemplarClustering(3, budget=60, random_state=0), {"dissimilarity": "euclidean"}),
             (modicum.Reservoir(20, random_state=0), {"budget": 5}),
             (modicum.OnlineGreedy(10), {"budget": "64 KiB"}),
+            (modicum.OnlineGreedy(10), {"n_prototypes": 20}),
+            (modicum.StreamGreedy(5, objective="variance", n_validation=20, random_state=0), {"n_validation": 40}),
         ],
     )
     def test_ones_that_do_not_fit_what_was_learned_need_a_fit(self, model, params):

@@ -50,7 +50,7 @@ def test_too_few_rows(count):
 def test_rows_of_a_reservoir():
     X = np.random.default_rng(0).normal(size=(5000, 3))
     sample = Reservoir(budget=400, random_state=0).partial_fit(X)
-    assert median_width(sample.rows_) == pytest.approx(np.median(pdist(X[:1000])), rel=0.1)
+    assert median_width(sample.points_) == pytest.approx(np.median(pdist(X[:1000])), rel=0.1)
 
 
 def test_columns_count_alike():

@@ -10,7 +10,7 @@ from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, StreamSVC, st
 
 @pytest.fixture(scope="session")
 def blobs():
-    """Three far blobs of 600, 300 and 100 rows in 5 columns."""
+    """Three distant blobs of 600, 300 and 100 rows in 5 columns."""
     rng = np.random.default_rng(0)
     centers = 20 * np.eye(5)[[0, 1, 2]]
     X = np.repeat(centers, [600, 300, 100], axis=0) + rng.normal(size=(1000, 5))
@@ -24,7 +24,7 @@ def dense(blobs):
 
 @pytest.fixture(scope="session")
 def digits():
-    return ExemplarClustering(12, budget=400, random_state=0).fit(load_digits().data)
+    return ExemplarClustering(12, n_validation=400, random_state=0).fit(load_digits().data)
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def sparse_rows():
 
 
 def unlike(a, b):
-    """Letters that only one of two words has."""
+    """The number of letters in only one of two words."""
     return float(len(set(a) ^ set(b)))
 
 
@@ -47,7 +47,7 @@ def words():
 
 @pytest.fixture(scope="session")
 def prototypes(blobs):
-    return OnlineGreedy(30, threshold=1e-4).fit(stream(blobs, chunk_size=100))
+    return OnlineGreedy(30, min_gain=1e-4).fit(stream(blobs, chunk_size=100))
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +57,7 @@ def blocks(blobs):
 
 @pytest.fixture(scope="session")
 def wave():
-    """Rows and targets that a few hundred rows can teach."""
+    """Rows and targets of a simple function."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(1500, 2))
     return X, np.sin(2 * X[:, 0]) + rng.normal(0, 0.1, len(X))
@@ -65,7 +65,7 @@ def wave():
 
 @pytest.fixture(scope="session")
 def classified():
-    """Digits in ten classes, seen once."""
+    """A classifier of digits, after one pass."""
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
     return StreamSVC(random_state=0).fit(X[order], y[order])
@@ -73,7 +73,7 @@ def classified():
 
 @pytest.fixture(scope="session")
 def spam():
-    """Two classes with names, of rows with four columns of which two matter."""
+    """Two named classes; two of four columns are relevant."""
     X = np.random.default_rng(0).normal(size=(900, 4))
     y = np.where(X[:, 1] - 2 * X[:, 3] > 0.5, "spam", "ham")
     return StreamSVC(random_state=0).fit(stream(X, target=y, chunk_size=100))

@@ -1,4 +1,4 @@
-"""Figures and pages of coresets show the points, weights and buckets that are held."""
+"""Figures and pages of coresets show their points, weights and buckets."""
 
 import re
 
@@ -9,7 +9,7 @@ from matplotlib.patches import Ellipse
 
 from modicum import KMeansCoreset, MixtureCoreset, StreamGaussianMixture, StreamKMeans, stream
 from modicum.plot import coreset_map, point_weights, write_report
-from modicum.plot.planes import Plane
+from modicum.plot.projections import Plane
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def words(tmp_path):
 class TestFigures:
     def test_areas_are_weights(self, coreset):
         (points,) = coreset_map(coreset).axes[0].collections
-        weights = np.sort(coreset.weights_)[::-1]
+        weights = np.sort(coreset.point_weights_)[::-1]
         within = (weights > 0.2 * weights.mean()) & (weights < 8 * weights.mean())
         ratio = points.get_sizes()[within] / weights[within]
         np.testing.assert_allclose(ratio, ratio[0])
@@ -42,7 +42,7 @@ class TestFigures:
         centers = 20 * np.eye(5)[:3]
         points, dots = coreset_map(coreset, centers).axes[0].collections
         found = [to_hex(colour) for colour in points.get_facecolors()]
-        order = np.argsort(-coreset.weights_, kind="stable")
+        order = np.argsort(-coreset.point_weights_, kind="stable")
         nearest = coreset.points_[order][:, :3].argmax(axis=1)
         assert found == [to_hex(dots.get_facecolors()[i]) for i in nearest]
 
@@ -58,7 +58,7 @@ class TestFigures:
         ("covariance", "axes"),
         [(np.diag([9.0, 1.0, 4.0]), (12, 8)), (np.array([9.0, 1.0, 4.0]), (12, 8)), (np.float64(4.0), (8, 8))],
     )
-    def test_ellipses_are_shadows_of_covariances(self, covariance, axes):
+    def test_ellipses_are_projected_covariances(self, covariance, axes):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(4000, 3)) * [30, 1, 10]
         learner = MixtureCoreset(500, 2, random_state=0).fit(X)
@@ -71,11 +71,11 @@ class TestFigures:
 
     def test_every_point_is_in_the_histogram(self, coreset):
         bars = point_weights(coreset).axes[0].patches
-        assert sum(bar.get_height() for bar in bars) == len(coreset.weights_)
+        assert sum(bar.get_height() for bar in bars) == len(coreset.point_weights_)
 
     @pytest.mark.parametrize("X", [np.ones((40, 4)), np.eye(1, 3), np.arange(60.0)[:, None], np.eye(2)])
     def test_flat_data(self, X):
-        learner = StreamKMeans(2, size=20).fit(X)
+        learner = StreamKMeans(2, n_points=20).fit(X)
         figure = coreset_map(learner, learner.cluster_centers_)
         assert all(np.isfinite(shown.get_offsets()).all() for shown in figure.axes[0].collections)
         point_weights(learner)
@@ -84,15 +84,15 @@ class TestFigures:
 class TestPages:
     def test_points_for_kmeans(self, words, coreset):
         text = words(coreset, seconds=2.0, source="blobs.csv")
-        assert f"{len(coreset.points_)} weighted points stand for all rows" in text
+        assert f"{len(coreset.points_)} weighted points represent 1,000 rows" in text
         for bucket in coreset._tree.buckets:
             assert f"{bucket.weights.sum():,.0f}" in text
-        distance, explained = re.search(r"to their centers is ([\d.]+): (\d+)% of the variance is", text).groups()
+        distance, explained = re.search(r"to the nearest center: ([\d.]+); (\d+)% of the variance is", text).groups()
         assert float(distance) == pytest.approx(5, rel=0.1)  # three blobs of unit variance in five columns
         assert 90 < int(explained) < 100
 
     def test_clusters(self, words, blobs):
-        learner = StreamKMeans(3, size=200, random_state=0).fit(stream(blobs, chunk_size=100))
+        learner = StreamKMeans(3, n_points=200, random_state=0).fit(stream(blobs, chunk_size=100))
         text = words(learner)
         assert "3 clusters of 1,000 rows." in text
         for size in ("600", "300", "100"):
@@ -100,7 +100,7 @@ class TestPages:
 
     @pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
     def test_components(self, words, blobs, covariance_type):
-        learner = StreamGaussianMixture(3, covariance_type=covariance_type, size=500, random_state=0).fit(blobs)
+        learner = StreamGaussianMixture(3, covariance_type=covariance_type, n_points=500, random_state=0).fit(blobs)
         text = words(learner)
         assert "3 components of 1,000 rows." in text
         likelihood = float(re.search(r"log-likelihood per row (-[\d.]+)", text)[1])
@@ -111,23 +111,24 @@ class TestPages:
     def test_pictures(self, words, tmp_path):
         from sklearn.datasets import load_digits
 
-        learner = StreamKMeans(7, size=300, random_state=0).fit(load_digits().data)
+        learner = StreamKMeans(7, n_points=300, random_state=0).fit(load_digits().data)
         words(learner, image=(8, 8))
         assert (tmp_path / "r.html").read_text().count("<img") == 7
 
     def test_all_rows_still_there(self, words, blobs):
         text = words(MixtureCoreset(100, 3, random_state=0).fit(blobs[:50]))
-        assert "All 50 rows are still held, each as it is." in text
-        assert "not yet: rows as they are" in text
+        assert "All 50 rows are held; nothing has been reduced yet." in text
+        assert "50 50 0 " in text  # rows represented, points, reductions
 
     def test_rows_that_are_all_the_same(self, words):
-        assert "all rows are the same" in words(StreamKMeans(2, size=10).fit(np.ones((50, 3))))
+        assert "all rows are identical" in words(StreamKMeans(2, n_points=10).fit(np.ones((50, 3))))
 
     def test_a_long_stream_is_reduced_again_and_again(self, words, blobs):
         learner = KMeansCoreset(20, 3, random_state=0)
         for _ in range(20):
             learner.partial_fit(blobs)
-        assert re.search(r"\d times", words(learner))
+        reductions = re.findall(r"[\d,]+ \d+ (\d+) ", words(learner).partition("Buckets held")[2])
+        assert max(map(int, reductions)) > 1
 
     def test_the_learner_stays_as_it_was(self, words, coreset):
         before = coreset.to_bytes()

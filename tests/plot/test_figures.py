@@ -1,4 +1,4 @@
-"""Figures show the numbers that learners hold."""
+"""Figures show the numbers of their learners."""
 
 import re
 
@@ -15,37 +15,37 @@ from modicum.plot import (
     accuracy_over_stream,
     cluster_sizes,
     confusion_matrix,
-    curve,
     exemplar_images,
+    exemplar_map,
+    history_over_stream,
     interval_coverage,
     largest_weights,
     nearest_similarities,
-    predictions_and_truth,
+    predicted_and_true,
     prototype_map,
-    sample_map,
     similarity_matrix,
     utility_over_stream,
     value_over_stream,
     weight_images,
 )
-from modicum.plot.classes import FAINT, MOST_CLASSES, accuracy_curve
+from modicum.plot.classifiers import FAINT, MOST_CLASSES, accuracy_curve
 from modicum.plot.images import as_pictures, data_uri
 from modicum.plot.maps import spread_colours
 from modicum.plot.predictions import coverage
-from modicum.plot.similarities import order_by_likeness, similarities
+from modicum.plot.similarities import order_by_similarity, similarities
 from modicum.plot.style import as_svg
 
 
-def test_utility_and_swaps_against_candidates(dense):
+def test_utility_and_swaps_over_the_stream(dense):
     figure = utility_over_stream(dense)
     utility, swaps = (axes.lines[0] for axes in figure.axes)
-    np.testing.assert_array_equal(utility.get_xydata(), np.c_[dense.history_["candidates"], dense.history_["utility"]])
+    np.testing.assert_array_equal(utility.get_xydata(), np.c_[dense.history_["n_seen"], dense.history_["utility"]])
     np.testing.assert_array_equal(swaps.get_ydata(), dense.history_["swaps"])
     assert [axes.get_ylabel() for axes in figure.axes] == ["utility", "swaps"]
 
 
 def test_any_column_of_a_history(dense):
-    line = curve(dense, "evaluations").axes[0].lines[0]
+    line = history_over_stream(dense, "evaluations").axes[0].lines[0]
     np.testing.assert_array_equal(line.get_ydata(), dense.history_["evaluations"])
 
 
@@ -62,7 +62,7 @@ def test_many_sizes_are_one_outline():
 
 
 def test_map_has_every_row_in_the_colour_of_its_exemplar(dense):
-    rows, exemplars = sample_map(dense).axes[0].collections
+    rows, exemplars = exemplar_map(dense).axes[0].collections
     assert len(rows.get_offsets()) == 1000
     assert len({to_hex(c) for c in exemplars.get_facecolors()}) == 3
     row_colours = np.array([to_hex(c) for c in rows.get_facecolors()])
@@ -74,14 +74,14 @@ def test_map_has_every_row_in_the_colour_of_its_exemplar(dense):
 
 def test_map_keeps_blobs_apart(dense):
     """Rows lie nearer to their own exemplar on the map too: it is a picture of the clusters."""
-    rows, exemplars = (np.asarray(shown.get_offsets()) for shown in sample_map(dense).axes[0].collections)
+    rows, exemplars = (np.asarray(shown.get_offsets()) for shown in exemplar_map(dense).axes[0].collections)
     distances = np.linalg.norm(rows[:, None] - exemplars, axis=2)
     np.testing.assert_array_equal(distances.argmin(axis=1), dense.validation_labels_)
 
 
 def test_two_columns_are_drawn_as_they_are(blobs):
     learner = ExemplarClustering(3, random_state=0).fit(blobs[:, :2])
-    axes = sample_map(learner).axes[0]
+    axes = exemplar_map(learner).axes[0]
     np.testing.assert_array_equal(axes.collections[1].get_offsets(), learner.exemplars_)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x0", "x1")
 
@@ -90,17 +90,17 @@ def test_two_columns_are_drawn_as_they_are(blobs):
     "X", [np.arange(50.0)[:, None], np.ones((50, 4)), np.eye(1, 3), np.eye(2, 3), csr_matrix(np.eye(3, 90))]
 )
 def test_maps_of_flat_data(X):
-    rows, _ = sample_map(ExemplarClustering(2, random_state=0).fit(X)).axes[0].collections
+    rows, _ = exemplar_map(ExemplarClustering(2, random_state=0).fit(X)).axes[0].collections
     assert np.isfinite(np.asarray(rows.get_offsets())).all()
 
 
 def test_sparse_rows_stay_sparse_on_the_map(sparse_rows):
-    rows, exemplars = sample_map(sparse_rows).axes[0].collections
+    rows, exemplars = exemplar_map(sparse_rows).axes[0].collections
     assert (len(rows.get_offsets()), len(exemplars.get_offsets())) == (400, 6)
 
 
-def test_objects_are_placed_by_their_dissimilarities(words):
-    rows, exemplars = (np.asarray(shown.get_offsets()) for shown in sample_map(words).axes[0].collections)
+def test_objects_are_scaled_by_their_dissimilarities(words):
+    rows, exemplars = (np.asarray(shown.get_offsets()) for shown in exemplar_map(words).axes[0].collections)
     own = exemplars[words.validation_labels_]
     other = exemplars[1 - words.validation_labels_]
     assert (np.linalg.norm(rows - own, axis=1) < np.linalg.norm(rows - other, axis=1)).all()
@@ -109,7 +109,7 @@ def test_objects_are_placed_by_their_dissimilarities(words):
 
 
 def test_pictures_on_the_map(digits):
-    boxes = [a for a in sample_map(digits, image=(8, 8)).axes[0].artists if isinstance(a, AnnotationBbox)]
+    boxes = [a for a in exemplar_map(digits, image=(8, 8)).axes[0].artists if isinstance(a, AnnotationBbox)]
     assert 1 < len(boxes) <= 12
     largest = as_pictures(digits.exemplars_, (8, 8))[_at(digits)]
     np.testing.assert_array_equal(boxes[0].offsetbox.get_data(), largest)
@@ -123,7 +123,7 @@ def test_contact_sheet_starts_with_the_largest_cluster(digits):
     sheet = exemplar_images(digits, (8, 8)).axes[0].images[0].get_array()
     first = digits.exemplars_[_at(digits)].reshape(8, 8)
     np.testing.assert_allclose(sheet[:8, :8, 0], np.round(first / 16 * 255), atol=1)
-    assert (sheet[:8, 8, 3] == 0).all()  # a clear gap
+    assert (sheet[:8, 8, 3] == 0).all()  # a transparent gap
 
 
 def test_colour_pictures_keep_their_channels():
@@ -153,7 +153,7 @@ def test_neighbours_differ_in_colour():
 
 
 def test_svg_takes_the_colours_of_the_page(dense):
-    svg = as_svg(sample_map(dense), 'rows & "more"')
+    svg = as_svg(exemplar_map(dense), 'rows & "more"')
     assert svg.startswith('<svg viewBox="0 0 ')
     assert 'aria-label="rows &amp; &quot;more&quot;"' in svg
     assert "var(--ink)" in svg
@@ -173,28 +173,28 @@ def test_figures_leave_pyplot_alone(dense):
 # ---- selectors -----------------------------------------------------------------------------------------
 
 
-def test_value_and_swaps_against_rows(prototypes):
+def test_value_and_swaps_over_the_stream(prototypes):
     value, swaps = (axes.lines[0] for axes in value_over_stream(prototypes, "log-determinant").axes)
     history = prototypes.history_
-    np.testing.assert_array_equal(value.get_xydata(), np.c_[history["rows"], history["value"]])
+    np.testing.assert_array_equal(value.get_xydata(), np.c_[history["n_seen"], history["value"]])
     np.testing.assert_array_equal(swaps.get_ydata(), history["swaps"])
 
 
 def test_an_estimate_ends_at_a_true_value(blocks):
     axes = value_over_stream(blocks).axes[0]
     estimate, dot = axes.lines
-    assert axes.get_ylabel() == "value, estimated"
+    assert axes.get_ylabel() == "value (estimate)"
     np.testing.assert_array_equal(estimate.get_ydata(), blocks.history_["value"])
     np.testing.assert_allclose(dot.get_xydata(), [[1000, blocks.value_]])
 
 
 def test_similar_prototypes_are_next_to_each_other(prototypes):
-    order = order_by_likeness(prototypes)
+    order = order_by_similarity(prototypes)
     np.testing.assert_array_equal(np.sort(order), np.arange(30))
     K = similarities(prototypes)
     in_order = K[order[1:], order[:-1]].mean()
     assert in_order > K[1:, :-1].diagonal().mean()
-    blob = np.argmax(prototypes.prototypes_[order][:, :3], axis=1)  # blobs are far apart: each is one stretch
+    blob = np.argmax(prototypes.prototypes_[order][:, :3], axis=1)  # blobs are far apart: each is contiguous
     assert np.count_nonzero(np.diff(blob)) == 2
     shades = similarity_matrix(prototypes).axes[0].images[0].get_array()
     np.testing.assert_allclose(shades[..., 3], K[np.ix_(order, order)])
@@ -236,7 +236,7 @@ def test_map_of_prototypes_by_block(blocks):
 
 def test_predictions_against_truth():
     truth = np.linspace(-1, 1, 50)
-    dots = predictions_and_truth(truth, truth**2).axes[0].collections[0].get_offsets()
+    dots = predicted_and_true(truth**2, truth).axes[0].collections[0].get_offsets()
     np.testing.assert_allclose(dots[:, 1], dots[:, 0] ** 2)
 
 
@@ -253,8 +253,8 @@ def test_intervals_of_the_right_width_lie_on_the_diagonal():
 
 
 @pytest.mark.parametrize("rows", [1, 3, 60, 300, 1797])
-def test_accuracy_by_stretches_of_the_stream(rows):
-    """However long they are, stretches hold all rows, and their right ones add up."""
+def test_accuracy_by_intervals_of_the_stream(rows):
+    """Intervals of any length cover all rows, and their correct predictions add up."""
     rng = np.random.default_rng(rows)
     X = rng.normal(size=(rows, 2))
     classifier = StreamSVC(random_state=0).fit(X, X[:, 0] > 0) if rows > 1 else StreamSVC().fit(X, [1])
@@ -267,21 +267,21 @@ def test_accuracy_by_stretches_of_the_stream(rows):
 
 
 def test_accuracy_along_the_stream_and_so_far(classified):
-    so_far, lately = accuracy_over_stream(classified).axes[0].lines
+    so_far, latest = accuracy_over_stream(classified).axes[0].lines
     assert so_far.get_ydata()[-1] == pytest.approx(classified.accuracy_)
-    assert len(lately.get_xdata()) == 1797 // 50
-    assert lately.get_ydata()[-5:].mean() > so_far.get_ydata()[-1] > lately.get_ydata()[0]
+    assert len(latest.get_xdata()) == 1797 // 50
+    assert latest.get_ydata()[-5:].mean() > so_far.get_ydata()[-1] > latest.get_ydata()[0]
 
 
 def test_confusion_in_two_colours(classified):
     axes = confusion_matrix(classified).axes[0]
     shades = axes.images[0].get_array()
-    parts = classified.confusion_ / classified.confusion_.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(np.diag(shades[..., 3]), FAINT * np.diag(parts))
-    colours = {tuple(shade) for shade in shades[~np.eye(10, dtype=bool) & (parts > 0), :3]}
+    shares = classified.confusion_ / classified.confusion_.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.diag(shades[..., 3]), FAINT * np.diag(shares))
+    colours = {tuple(shade) for shade in shades[~np.eye(10, dtype=bool) & (shares > 0), :3]}
     assert len(colours) == 1
     assert tuple(shades[0, 0, :3]) not in colours
-    assert len(axes.texts) == np.count_nonzero(parts)
+    assert len(axes.texts) == np.count_nonzero(shares)
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [str(i) for i in range(10)]
 
 

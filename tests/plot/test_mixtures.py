@@ -1,4 +1,4 @@
-"""Figures and pages of mixtures that find their components show what was found and what is held."""
+"""Figures and pages of mixtures show their components and what is held."""
 
 import re
 
@@ -19,7 +19,7 @@ def mixture(blobs):
 
 @pytest.fixture(scope="module")
 def counts():
-    """Documents on two topics, of twelve words each of which six are their own."""
+    """Documents on two topics with six words each."""
     rng = np.random.default_rng(0)
     topics = np.repeat([[4.0, 0.2], [0.2, 4.0]], 6, axis=1)
     return MemoryBoundedMixture("multinomial", budget=100).fit(rng.poisson(topics[np.arange(400) % 2]))
@@ -73,36 +73,36 @@ class TestFigures:
         mixture = MemoryBoundedMixture("diagonal", budget=40).fit(X)
         shown = component_map(mixture).axes[0].collections
         assert all(np.isfinite(dots.get_offsets()).all() for dots in shown)
-        assert "found in" in words(mixture)
+        assert " found in " in words(mixture)
 
 
 class TestPages:
     def test_facts(self, words, mixture):
         text = words(mixture, seconds=2.0)
         is_clump = mixture.clumps_["is_clump"]
-        assert f"{mixture.n_components_} components were found in 1,000 rows." in text
-        assert f"{is_clump.sum()} clumps and {(~is_clump).sum()} single rows stand for all of them." in text
+        assert f"{mixture.n_components_} components found in 1,000 rows." in text
+        assert f"represented by {is_clump.sum()} clumps and {(~is_clump).sum()} single rows." in text
         told = float(re.search(r"free energy per row (-[\d.]+)", text)[1])
         assert told == pytest.approx(mixture.free_energy_ / 1000, rel=0.01)
 
     def test_what_is_held_adds_up(self, words, mixture):
-        rows = re.findall(r"(?:clumps|single rows|rows of this epoch) ([\d,]+) ([\d,]+) ", words(mixture))
+        rows = re.findall(r"(?:clumps|single rows|rows not yet compressed) ([\d,]+) ([\d,]+) ", words(mixture))
         numbers, stand_for = np.array([[int(cell.replace(",", "")) for cell in row] for row in rows]).T
         assert numbers.sum() == mixture.n_retained_
         assert stand_for.sum() == pytest.approx(1000, rel=0.01)
 
-    def test_names_and_strange_rows(self, words, blobs):
+    def test_names_and_outliers(self, words, blobs):
         odd = np.full((1, 5), 200.0)
         mixture = MemoryBoundedMixture(budget=200).fit(np.concatenate([blobs, odd]))
         k = int(mixture.weights_.argmax())
         text = words(mixture.name_component(k, "<b>boots</b>"))
         assert "&lt;b&gt;boots&lt;/b&gt;" in text
-        strange = text.partition("The strangest rows held")[2].partition("What is held")[0]
-        assert re.search(r"-[\d.]+( 200(\.0)?){5} ", strange)
+        outliers = text.partition("Outliers")[2].partition("Clumps and rows held")[0]
+        assert re.search(r"-[\d.]+( 200(\.0)?){5} ", outliers)
 
     def test_pictures_have_shares_and_names(self, words, tmp_path):
         mixture = MemoryBoundedMixture("diagonal", budget=400).fit(load_digits().data[:600])
-        text = words(mixture, image=(8, 8)).partition("Their means")[2]
+        text = words(mixture, image=(8, 8)).partition("Means of the components")[2]
         html = (tmp_path / "r.html").read_text()
         assert html.count("<img") == mixture.n_components_ + 10
         assert f"{mixture.weights_.max():.0%} {mixture.component_names_[mixture.weights_.argmax()]}" in text
@@ -115,11 +115,11 @@ class TestPages:
             frozenset(f"x{i}" for i in range(6)),
             frozenset(f"x{i}" for i in range(6, 12)),
         }
-        assert "strangest" not in text
+        assert "Outliers" not in text
 
     def test_before_anything_is_compressed(self, words, blobs):
         text = words(MemoryBoundedMixture(budget=4000).fit(blobs[:50]))
-        assert "All rows are still held, each as it is." in text
+        assert "No rows have been compressed yet." in text
 
     def test_the_learner_stays_as_it_was(self, words, mixture):
         before = mixture.to_bytes()

@@ -1,4 +1,4 @@
-"""The page of a search tells what was found, round by round, and draws the curves that were measured."""
+"""The page of a search shows its rounds and the measured curves."""
 
 import re
 
@@ -18,7 +18,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def curves(rows):
-    return tradeoff(rows, [30, 60], n_clusters=10, rows=[1000, 4000], repeats=2, random_state=0)
+    return tradeoff(rows, [30, 60], n_clusters=10, n_rows=[1000, 4000], repeats=2, random_state=0)
 
 
 def report(path, *given, **more):
@@ -29,26 +29,26 @@ def report(path, *given, **more):
 
 
 def test_rounds_and_curves(tmp_path, rows, curves):
-    tram = Tram(StreamKMeans(10), "20% above best", start=(100, 20), random_state=0).fit(rows)
+    tram = Tram(StreamKMeans(10), "20% above best", n_initial=(100, 20), random_state=0).fit(rows)
     text, drawings = report(tmp_path, tram, curves, source="some rows", command="modicum tradeoff rows.npy")
     assert tram.summary() in text
     for made in tram.path_:
-        assert f"{made.rows:,} {made.size:,} " in text
-    for words in ("some rows", "modicum tradeoff rows.npy", "the best one is taken to be", "risk 20% above best"):
+        assert f"{made.n_rows:,} {made.n_points:,} " in text
+    for words in ("some rows", "modicum tradeoff rows.npy", "The best risk is estimated as", "risk 20% above best"):
         assert words in text
     assert drawings == (3 if len(tram.path_) == 1 else 4)
 
 
 def test_a_search_alone(tmp_path, rows):
-    tram = Tram(StreamKMeans(10), 1000.0, start=(500, 100), random_state=0).fit(rows)
+    tram = Tram(StreamKMeans(10), 1000.0, n_initial=(500, 100), random_state=0).fit(rows)
     text, drawings = report(tmp_path, tram)
     assert (len(tram.path_), drawings) == (1, 0)
-    assert "What other risks would take" not in text
-    assert "taken to be" not in text
+    assert "Tradeoff curves" not in text
+    assert "is estimated as" not in text
 
 
 def test_a_risk_out_of_reach_has_no_curve_over_rows(tmp_path, rows, curves):
-    tram = Tram(StreamKMeans(10), 0.1, start=(3000, 500), random_state=0).fit(rows)
+    tram = Tram(StreamKMeans(10), 0.1, n_initial=(3000, 500), random_state=0).fit(rows)
     text, drawings = report(tmp_path, tram, curves)
     assert "No solution with risk 0.1 was found" in text
     assert "rows learned" in text

@@ -13,7 +13,7 @@ def slow_log_det(kernel, rows, lam):
 
 
 def blocks_of(F):
-    return [F.members[block, :size].copy() for block, size in enumerate(F.sizes)]
+    return [F.blocks.members[block, :size].copy() for block, size in enumerate(F.blocks.sizes)]
 
 
 def slow_step(F, x, lam, room):
@@ -45,8 +45,8 @@ def test_every_step_is_the_papers(lam):
     changed = 0
     for x in X[20:]:
         F = model._F
-        gains, home = slow_step(F, x, lam, F.members.shape[1])
-        pays = gains.max() > model.threshold * abs(F.value_now)
+        gains, home = slow_step(F, x, lam, F.blocks.members.shape[1])
+        pays = gains.max() > model.min_gain * abs(F.value_now)
         estimate, rows, clustered = F.estimate, F.chosen.values.copy(), F.n_new + 1 == 20
         model.partial_fit(x[None])
         slots = np.flatnonzero((F.chosen.values != rows).any(axis=1))
@@ -63,42 +63,42 @@ def test_every_step_is_the_papers(lam):
 
 def test_book_keeping_stays_true():
     X = np.random.default_rng(1).normal(size=(1500, 2))
-    model = BlockGreedy(40, block_size=5, kernel=RBF(0.8), threshold=1e-4, random_state=0)
+    model = BlockGreedy(40, block_size=5, kernel=RBF(0.8), min_gain=1e-4, random_state=0)
     for start in range(0, 1500, 100):
         F = model.partial_fit(X[start : start + 100])._F
-        assert F.sizes.sum() == 40
+        assert F.blocks.sizes.sum() == 40
         assert np.array_equal(np.sort(np.concatenate(blocks_of(F))), np.arange(40))
         total = 0.0
         for block, slots in enumerate(blocks_of(F)):
             n = len(slots)
             K = F.kernel(F.chosen.values[slots], F.chosen.values[slots])
-            np.testing.assert_allclose(F.matrices[block, :n, :n], K, atol=1e-9)
-            np.testing.assert_allclose(F.inverses[block, :n, :n], np.linalg.inv(K + np.eye(n)), atol=1e-7)
-            assert np.isclose(F.within[block], K.sum())
+            np.testing.assert_allclose(F.blocks.matrices[block, :n, :n], K, atol=1e-9)
+            np.testing.assert_allclose(F.blocks.inverses[block, :n, :n], np.linalg.inv(K + np.eye(n)), atol=1e-7)
+            assert np.isclose(F.blocks.within[block], K.sum())
             total += slow_log_det(F.kernel, F.chosen.values[slots], 1.0)
         assert np.isclose(F.estimate, total, atol=1e-7)
         assert model.estimate_ >= model.value_ - 1e-9
-    np.testing.assert_array_equal(X[model.indices_], model.prototypes_)
+    np.testing.assert_array_equal(X[model.prototype_ids_], model.prototypes_)
 
 
 def test_neighbors_tell_what_their_variance_leaves():
     X = np.random.default_rng(1).normal(size=(900, 3))
-    model = BlockGreedy(30, block_size=3, neighbors=6, kernel=RBF(1.2), threshold=1e-4, random_state=0)
+    model = BlockGreedy(30, block_size=3, neighbors=6, kernel=RBF(1.2), min_gain=1e-4, random_state=0)
     for start in range(0, 900, 60):
         F = model.partial_fit(X[start : start + 60])._F
         rows = F.chosen.values
         for j in range(30):
-            near = F.near[j, : F.counts[j]]
+            near = F.neighbors.near[j, : F.neighbors.counts[j]]
             assert j not in near
             assert len(set(near)) == len(near) > 2
             k, K = F.kernel(rows[[j]], rows[near])[0], F.kernel(rows[near], rows[near])
             left = 2.0 - k @ np.linalg.solve(K + np.eye(len(near)), k)
-            assert np.isclose(F.spare[j], 1 / left, rtol=1e-9)
+            assert np.isclose(F.neighbors.spare[j], 1 / left, rtol=1e-9)
     exact = np.linalg.inv(F.kernel(rows, rows) + np.eye(30)).diagonal()
-    place = [list(F.members[b]).index(j) for j, b in enumerate(model.blocks_)]
-    block = F.inverses[model.blocks_, place, place]
-    assert (np.maximum(F.spare, block) <= exact + 1e-9).all()
-    assert np.abs(exact - np.maximum(F.spare, block)).mean() < 0.5 * np.abs(exact - block).mean()
+    index = [list(F.blocks.members[b]).index(j) for j, b in enumerate(model.blocks_)]
+    block = F.blocks.inverses[model.blocks_, index, index]
+    assert (np.maximum(F.neighbors.spare, block) <= exact + 1e-9).all()
+    assert np.abs(exact - np.maximum(F.neighbors.spare, block)).mean() < 0.5 * np.abs(exact - block).mean()
 
 
 def test_neighbors_raise_the_determinant():
@@ -114,7 +114,7 @@ def test_exchanges_that_bring_nothing_come_to_an_end(monkeypatch):
     """Where the kernel reaches far, blocks promise gains that never come true."""
     X = np.random.default_rng(0).normal(size=(3000, 5))
     careful = BlockGreedy(50, random_state=0).fit(X)
-    monkeypatch.setattr("modicum.select.block_greedy.KEPT", -np.inf)
+    monkeypatch.setattr("modicum.select.blocks.block_set.REALIZED", -np.inf)
     careless = BlockGreedy(50, random_state=0).fit(X)
     assert careful.n_swaps_ < 0.9 * careless.n_swaps_
     assert careful.value_ > 0.95 * careless.value_
@@ -122,10 +122,10 @@ def test_exchanges_that_bring_nothing_come_to_an_end(monkeypatch):
 
 def test_one_block_is_online_greedy():
     X = np.random.default_rng(2).normal(size=(400, 3))
-    params = {"kernel": RBF(1.2), "threshold": 1e-3}
+    params = {"kernel": RBF(1.2), "min_gain": 1e-3}
     block = BlockGreedy(15, block_size=15, random_state=0, **params).fit(X)
     exact = OnlineGreedy(15, **params).fit(X)
-    assert set(block.indices_) == set(exact.indices_)
+    assert set(block.prototype_ids_) == set(exact.prototype_ids_)
     assert np.isclose(block.estimate_, block.value_)
     assert block.guarantee().estimate_error < 1e-9
 
@@ -143,7 +143,7 @@ def test_blocks_hold_similar_rows():
     rng = np.random.default_rng(0)
     centers = np.array([[0, 0], [20, 0], [0, 20], [20, 20.0]])
     X = centers[rng.integers(4, size=800)] + rng.normal(size=(800, 2))
-    model = BlockGreedy(24, block_size=6, kernel=RBF(2.0), threshold=1e-4, random_state=0).fit(X)
+    model = BlockGreedy(24, block_size=6, kernel=RBF(2.0), min_gain=1e-4, random_state=0).fit(X)
     corner = (model.prototypes_ > 10) @ [1, 2]
     for block in range(4):
         assert len(set(corner[model.blocks_ == block])) <= 1

@@ -21,9 +21,9 @@ def test_rows_of_zeros_under_a_linear_kernel():
 
 
 @pytest.mark.parametrize("learner", [StreamGreedy(50), OnlineGreedy(50), BlockGreedy(50, random_state=0)])
-def test_nobody_is_chosen_twice(learner):
+def test_no_row_is_chosen_twice(learner):
     learner.fit(modicum.stream(X, chunk_size=150, passes=2))
-    assert len(set(learner.indices_)) == 50
+    assert len(set(learner.prototype_ids_)) == 50
 
 
 def test_a_merge_of_small_samples_keeps_both_sides():
@@ -76,7 +76,7 @@ def test_graphs_that_are_none_are_refused_as_they_come():
 
 
 def test_rows_that_outgrow_a_budget_are_refused():
-    model = OnlineGreedy("60 KiB").partial_fit(sparse.random(200, 50, 0.05, format="csr", random_state=0))
+    model = OnlineGreedy(None, budget="60 KiB").partial_fit(sparse.random(200, 50, 0.05, format="csr", random_state=0))
     before = model.to_bytes()
     with pytest.raises(ValueError, match="rows have grown too large for a budget of 60 KiB"):
         model.partial_fit(sparse.csr_matrix(np.random.default_rng(0).normal(size=(300, 50))))

@@ -34,7 +34,7 @@ def random_sets(size, count=20):
 
 @pytest.mark.parametrize("swaps", ["eager", "one"])
 def test_variance(swaps):
-    model = StreamGreedy(15, objective=VarianceReduction(KERNEL, 0.1), validation=2000, swaps=swaps, random_state=0)
+    model = StreamGreedy(15, objective=VarianceReduction(KERNEL, 0.1), n_validation=2000, swaps=swaps, random_state=0)
     for start in range(0, 1200, 200):
         model.partial_fit(X[start : start + 200])
     assert np.isclose(model.value_, explained(model.prototypes_, X, 0.1))  # all rows judge here
@@ -43,10 +43,10 @@ def test_variance(swaps):
 
 
 def test_error():
-    model = StreamGreedy(25, objective=PredictionError(KERNEL, 0.01), validation=2000, random_state=0).fit(X, Y)
+    model = StreamGreedy(25, objective=PredictionError(KERNEL, 0.01), n_validation=2000, random_state=0).fit(X, Y)
     assert np.isclose(-model.value_, error(model.prototypes_, model.targets_, 0.01))
     assert -model.value_ < 0.5 * min(error(X[ids], Y[ids], 0.01) for ids in random_sets(25))
-    np.testing.assert_array_equal(Y[model.indices_], model.targets_)
+    np.testing.assert_array_equal(Y[model.prototype_ids_], model.targets_)
     with pytest.raises(ValueError, match="no theorem"):
         model.guarantee()
 
@@ -64,13 +64,13 @@ def test_targets_are_asked_for():
 
 def test_weights_move_the_choice():
     weight = np.where(X[:, 0] > 0, 1.0, 1e-3)
-    model = StreamGreedy(8, objective=VarianceReduction(KERNEL, 0.1), validation=300, random_state=0)
+    model = StreamGreedy(8, objective=VarianceReduction(KERNEL, 0.1), n_validation=300, random_state=0)
     model.fit(X, sample_weight=weight)
     assert (model.prototypes_[:, 0] > -0.5).all()
 
 
 def test_the_sample_is_a_reservoir():
-    model = StreamGreedy(5, objective="variance", validation=40, random_state=0).fit(X)
+    model = StreamGreedy(5, objective="variance", n_validation=40, random_state=0).fit(X)
     assert model.n_retained_ == 45
     assert len(model._F.rows) == 40
     share = np.mean(model._sample.row_ids < 600)
@@ -80,9 +80,9 @@ def test_the_sample_is_a_reservoir():
 
 @pytest.mark.parametrize("objective", [VarianceReduction(KERNEL, 0.1), PredictionError(KERNEL, 0.01)])
 def test_shards_merge(objective):
-    left, right = (StreamGreedy(20, objective=objective, validation=400, random_state=seed) for seed in (0, 1))
+    left, right = (StreamGreedy(20, objective=objective, n_validation=400, random_state=seed) for seed in (0, 1))
     left.fit(X[:600], Y[:600]).merge(right.fit(X[600:], Y[600:]))
-    whole = StreamGreedy(20, objective=objective, validation=400, random_state=0).fit(X, Y)
+    whole = StreamGreedy(20, objective=objective, n_validation=400, random_state=0).fit(X, Y)
     assert left.n_seen_ == 1200
     assert len(left._sample) == len(left._F.rows) == 400
     if objective.needs_targets:
@@ -106,6 +106,6 @@ def test_guarantee_holds_where_the_optimum_is_known():
 def test_sieves_of_variance():
     from modicum import SieveStreaming
 
-    model = SieveStreaming(10, objective=VarianceReduction(KERNEL, 0.1), validation=200, random_state=0).fit(X)
-    assert 0 < len(model.indices_) <= 10
+    model = SieveStreaming(10, objective=VarianceReduction(KERNEL, 0.1), n_validation=200, random_state=0).fit(X)
+    assert 0 < len(model.prototype_ids_) <= 10
     assert model.value_ > 0.4 * StreamGreedy(10, objective=VarianceReduction(KERNEL, 0.1), random_state=0).fit(X).value_

@@ -114,9 +114,9 @@ def regression(learner):
 @pytest.mark.parametrize(
     ("model", "name", "value"),
     [
-        (blocks(), "_F.near", 2**40),
-        (blocks(), "_F.sizes", 10**9),
-        (blocks(), "_F.members", -1),
+        (blocks(), "_F.neighbors.near", 2**40),
+        (blocks(), "_F.blocks.sizes", 10**9),
+        (blocks(), "_F.blocks.members", -1),
         (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_center", 10**6),
         (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_F.chosen.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indices", 2**30),
@@ -219,7 +219,7 @@ def test_a_good_file_is_not_replaced_by_an_invalid_state(tmp_path):
 
 def test_words_of_an_array_come_back():
     model = modicum.Reservoir(3, random_state=0).partial_fit(np.array(["a", "bbb", "cc", "d"]))
-    assert Learner.from_bytes(model.to_bytes()).rows_ == model.rows_
+    assert Learner.from_bytes(model.to_bytes()).points_ == model.points_
 
 
 def test_another_class_is_refused(blob):

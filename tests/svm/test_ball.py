@@ -90,7 +90,7 @@ def test_the_paper_s_algorithm_with_its_slips_mended():
 
 
 def adversarial(count=31):
-    """Half of the rows on each side, and the last one far off (rai2009, Figure 4)."""
+    """Half of the rows on each side, and the last one far away (rai2009, Figure 4)."""
     rng = np.random.default_rng(1)
     Z = np.zeros((count, 2))
     Z[:-1, 1] = np.resize([1.0, -1.0], count - 1) + 0.01 * rng.normal(size=count - 1)
@@ -110,7 +110,7 @@ def test_radius_is_within_three_halves(make, order):
 
 @pytest.mark.parametrize("lookahead", [1, 3, 10])
 def test_all_points_are_inside(lookahead):
-    """The machine has no slack coordinates; its radius must do for the center that has them."""
+    """The machine has no slack coordinates; its radius must be valid for the center that has them."""
     rows = data(200, seed=3)
     P = points(*rows)
     twin = Explicit(lookahead)
@@ -131,7 +131,7 @@ def test_a_long_lookahead_finds_the_smallest_ball_of_all():
 
 
 def test_the_smallest_ball_is_the_l2_svm_for_rows_of_one_length():
-    """rai2009, section 3: for unit rows the center points where the weights of the l2-SVM point."""
+    """rai2009, section 3: for unit rows the center has the direction of the l2-SVM's weights."""
     Z, sign, _ = data(30)
     Z /= np.linalg.norm(Z, axis=1)[:, None]
     cost = np.full(30, 2.0)
@@ -169,7 +169,7 @@ def test_sparse_rows_are_rows(lookahead):
 
 
 def test_sparse_weights_stay_exact_over_many_updates():
-    """Rows that grow: each one is outside, the scale falls to nothing many times."""
+    """Rows that grow: each one is outside, and the scale underflows many times."""
     count = 3000
     Z = np.eye(3)[np.arange(count) % 3] * np.geomspace(1e-60, 1e60, count)[:, None]
     ones, costs = np.ones(count), np.full(count, 1e100)
@@ -209,7 +209,7 @@ def test_merging_is_the_smallest_ball_around_both():
 
 
 @pytest.mark.parametrize("kinds", [(np.asarray, np.asarray), (sparse.csr_matrix, np.asarray)])
-def test_merging_keeps_rows_that_wait(kinds):
+def test_merging_keeps_buffered_rows(kinds):
     (Z, sign, cost), other_rows = data(20, seed=1), data(12, seed=2)
     mine = learned((kinds[0](Z), sign, cost), 100)
     other = learned((kinds[1](other_rows[0]), *other_rows[1:]), 100)

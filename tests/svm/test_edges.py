@@ -1,4 +1,4 @@
-"""What a stream may bring that nobody thought of: the classifier answers sensibly, or says what is wrong."""
+"""Unusual input: the classifier gives a sensible answer, or says what is wrong."""
 
 import sys
 import threading
@@ -20,9 +20,9 @@ from modicum.kernels import RBF
 KINDS = {
     "full": {},
     "diagonal": {"ellipsoid": "diagonal"},
-    "ball": {"C": 1.0, "ellipsoid": None, "start": 64},
-    "balls": {"C": 1.0, "n_balls": 3, "start": 64},
-    "kernel": {"C": 1.0, "kernel": "rbf", "start": 64},
+    "ball": {"C": 1.0, "ellipsoid": None, "n_initial": 64},
+    "balls": {"C": 1.0, "n_balls": 3, "n_initial": 64},
+    "kernel": {"C": 1.0, "kernel": "rbf", "n_initial": 64},
 }
 every_kind = pytest.mark.parametrize("settings", KINDS.values(), ids=KINDS)
 
@@ -170,7 +170,7 @@ def test_extreme_weights(settings):
 
 @pytest.mark.parametrize("settings", [KINDS["full"], KINDS["diagonal"]])
 def test_rows_of_little_weight_matter_little(settings):
-    """Half of the rows have labels at random; with next to no weight they do next to no harm."""
+    """Half of the rows have random labels; with very small weights they do hardly any harm."""
     X, y = data(3000)
     rng = np.random.default_rng(1)
     noisy = rng.random(3000) < 0.5
@@ -339,7 +339,7 @@ def test_what_a_kernel_can_not_do_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"lookahead": 1000}, {"start": 5000}, {"start": 300}, {"n_balls": 4, "start": 100}]
+    "settings", [{"lookahead": 1000}, {"n_initial": 5000}, {"n_initial": 300}, {"n_balls": 4, "n_initial": 100}]
 )
 def test_longer_than_the_stream(settings):
     X, y = data()
@@ -354,7 +354,7 @@ def test_a_budget_keeps_the_ball_in_few_dimensions(budget):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 2))
     y = (X**2).sum(axis=1) > 1.4
-    model = StreamSVC(1.0, kernel=RBF(1.0), start=64, budget=budget).partial_fit(X, y)
+    model = StreamSVC(1.0, kernel=RBF(1.0), n_initial=64, budget=budget).partial_fit(X, y)
     assert model.radius_[0] < 3.0
     assert model.score(X, y) > 0.8
 
@@ -362,11 +362,11 @@ def test_a_budget_keeps_the_ball_in_few_dimensions(budget):
 def test_a_budget_too_small_for_its_machines():
     X, _ = data()
     with pytest.raises(BudgetError):
-        StreamSVC(kernel="rbf", start=32, budget=2).partial_fit(X, np.arange(400) % 5)
+        StreamSVC(kernel="rbf", n_initial=32, budget=2).partial_fit(X, np.arange(400) % 5)
 
 
 def test_core_vectors_come_back_when_there_is_room():
-    """The first rows are held for a while; what they leave is for core vectors."""
+    """Once the first rows are released, core vectors use their share of the budget."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 8))
     y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=2000) > 0).astype(int)
@@ -374,7 +374,7 @@ def test_core_vectors_come_back_when_there_is_room():
     for start in range(0, 2000, 250):
         model.partial_fit(X[start : start + 250], y[start : start + 250])
         assert model.nbytes_ <= 2**16
-    assert max(len(ball.alpha) for ball in model._kernel_balls()) > 30
+    assert max(len(ball.alpha) for ball in model._classifier.kernel_balls) > 30
 
 
 # ---- with others ----------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_core_vectors_come_back_when_there_is_room():
 
 def test_it_works_with_scikit_learn_s_tools():
     X, y = data()
-    grid = GridSearchCV(StreamSVC(random_state=0), {"C": [1.0, "auto", [1.0, 10.0]], "start": [1, 32]}, cv=2)
+    grid = GridSearchCV(StreamSVC(random_state=0), {"C": [1.0, "auto", [1.0, 10.0]], "scale": [False, True]}, cv=2)
     assert grid.fit(X, y).best_score_ > 0.85
     assert cross_val_score(StreamSVC(class_weight={0: 1.0, 1: 2.0}), X, y, cv=3).min() > 0.8
     assert make_pipeline(StandardScaler(), StreamSVC()).fit(X, y).score(X, y) > 0.85
@@ -448,11 +448,11 @@ def test_what_is_held_is_what_is_said(settings):
 
 
 def test_zero_rows_take_part_in_the_margin():
-    """A row of zeros is shorter than others: the bound must not count on its length."""
+    """A row of zeros is shorter than others: the bound must not assume unit length."""
     X, _ = data(200)
     X[::4] = 0.0
     y = X[:, 0] > -0.1
-    model = StreamSVC(1.0, ellipsoid=None, center=False, start=64).partial_fit(X, y)
+    model = StreamSVC(1.0, ellipsoid=None, center=False, n_initial=64).partial_fit(X, y)
     proven = model.guarantee()
     assert np.isnan(proven.margin[0]) or proven.margin[0] <= 0.0
 

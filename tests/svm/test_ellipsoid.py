@@ -19,7 +19,7 @@ def data(count=120, seed=0):
 
 
 def learned(machine, rows, chunk=1000):
-    """The machine and the rows that were short of the margin when they came."""
+    """The machine, and the rows that violated the margin when they were learned."""
     Z, sign, cost = rows
     decisions = [
         machine.learn(Z[i : i + chunk], sign[i : i + chunk], cost[i : i + chunk]) for i in range(0, 120, chunk)
@@ -28,7 +28,7 @@ def learned(machine, rows, chunk=1000):
 
 
 def ridge(Z, sign, cost):
-    """Least |w|^2 + sum cost (sign - w.z)^2, and the covariance that goes with it."""
+    """Least |w|^2 + sum cost (sign - w.z)^2, and its covariance."""
     covariance = np.linalg.inv(np.eye(Z.shape[1]) + (Z * cost[:, None]).T @ Z)
     return covariance @ (Z.T @ (cost * sign)), covariance
 

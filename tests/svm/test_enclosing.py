@@ -102,7 +102,7 @@ def test_many_points_that_touch(slack, largest):
 
 @pytest.mark.parametrize("copies", [1, 2])
 def test_many_points_on_a_sphere_of_fewer_dimensions(copies):
-    """More points touch than are affinely independent, so a guess of those that do cannot be solved for."""
+    """More points are tight than are affinely independent, so a guess of the tight set can't be solved for."""
     P = np.random.default_rng(7).normal(size=(80 // copies, 30))
     P = np.repeat(P / np.linalg.norm(P, axis=1)[:, None], copies, axis=0)
     check_smallest(P, np.zeros(80), *enclose(P @ P.T, np.zeros(80)), within=1e-11)
@@ -124,7 +124,7 @@ def test_factor_refuses_dependent_centers():
 
 @pytest.mark.parametrize("radius", [0.0, 0.4])
 def test_trades_come_near_to_the_best_weights(radius):
-    """Of a guess no more is asked than that it is convex, and that most balls with weight are those that touch."""
+    """A guess only has to be convex, with most of the weight on tight balls."""
     rng = np.random.default_rng(11)
     Z = np.abs(rng.normal(size=(100, 10))) * rng.choice([-1.0, 1.0], size=(100, 1))
     P = np.hstack([Z / np.linalg.norm(Z, axis=1)[:, None], np.eye(100)])

@@ -46,7 +46,7 @@ def followed(X, weight, center, scale, normalize, constant):
 def test_rows_are_prepared_with_what_came_before(center, scale, normalize, constant):
     X, weight = data()
     kept = X.copy()
-    Z = inputs(center, scale, normalize, constant).follow(X, weight)
+    Z = inputs(center, scale, normalize, constant).update(X, weight)
     np.testing.assert_allclose(Z, followed(X, weight, center, scale, normalize, constant), atol=1e-9)
     np.testing.assert_array_equal(X, kept)
     assert Z.flags.c_contiguous
@@ -56,8 +56,8 @@ def test_rows_are_prepared_with_what_came_before(center, scale, normalize, const
 def test_any_chunks_give_the_same_bits(constant):
     X, weight = data()
     whole, parts = inputs(constant=constant), inputs(constant=constant)
-    Z = whole.follow(X, weight)
-    pieces = [parts.follow(X[i : i + 7], weight[i : i + 7]) for i in range(0, 300, 7)]
+    Z = whole.update(X, weight)
+    pieces = [parts.update(X[i : i + 7], weight[i : i + 7]) for i in range(0, 300, 7)]
     np.testing.assert_array_equal(np.vstack(pieces), Z)
     np.testing.assert_array_equal(parts.apply(X), whole.apply(X))
 
@@ -66,7 +66,7 @@ def test_what_is_known_now_is_mean_and_deviation_of_all_rows():
     """Deviations may be those of the rows until 1% less had been seen."""
     X, weight = data(5000)
     step = inputs(normalize=False)
-    step.follow(X, weight)
+    step.update(X, weight)
     mean = np.average(X, axis=0, weights=weight)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
     np.testing.assert_allclose(step.moments[0], mean)
@@ -76,7 +76,7 @@ def test_what_is_known_now_is_mean_and_deviation_of_all_rows():
 def test_a_constant_column_becomes_zero():
     X, weight = data()
     step = inputs()
-    assert not step.follow(X, weight)[:, 3].any()
+    assert not step.update(X, weight)[:, 3].any()
     assert not step.apply(X)[:, 3].any()
 
 
@@ -85,7 +85,7 @@ def test_rows_have_unit_length_or_are_zero(center):
     X, weight = data()
     X[5] = 0.0
     step = inputs(center, False)
-    step.follow(X, weight)
+    step.update(X, weight)
     X[6] = step.moments[0] if center else 0.0
     lengths = np.linalg.norm(step.apply(X), axis=1)
     assert lengths[6] == 0.0
@@ -94,19 +94,19 @@ def test_rows_have_unit_length_or_are_zero(center):
 
 def test_the_constant_is_no_part_of_the_length():
     X, weight = data()
-    Z = inputs(constant=1.0).follow(X, weight)
+    Z = inputs(constant=1.0).update(X, weight)
     np.testing.assert_allclose(np.linalg.norm(Z[1:, :-1], axis=1), 1.0)
     assert (Z[:, -1] == 1.0).all()
 
 
 @pytest.mark.parametrize(("center", "scale", "normalize"), STEPS)
-def test_beginning_fixes_what_is_known(center, scale, normalize):
+def test_initialising_fixes_the_moments(center, scale, normalize):
     X, weight = data()
     step = inputs(center, scale, normalize)
-    step.follow(X[200:], weight[200:])  # is forgotten
-    first = step.begin(X[:100], weight[:100])
+    step.update(X[200:], weight[200:])  # is forgotten
+    first = step.initialize(X[:100], weight[:100])
     np.testing.assert_array_equal(first, step.apply(X[:100]))
-    later = step.follow(X[100:], weight[100:])
+    later = step.update(X[100:], weight[100:])
     np.testing.assert_array_equal(later, step.apply(X[100:]))
     if center and not scale and not normalize:
         np.testing.assert_allclose(first, X[:100] - np.average(X[:100], axis=0, weights=weight[:100]), atol=1e-12)
@@ -133,11 +133,11 @@ def test_merged_moments_are_those_of_both(scale):
     (X, weight), (Y, other_weight) = data(), data(200, seed=1)
     Y = Y + 3.0
     ours, theirs, both = (inputs(True, scale) for _ in range(3))
-    ours.follow(X, weight)
-    theirs.follow(Y, other_weight)
+    ours.update(X, weight)
+    theirs.update(Y, other_weight)
     before = theirs.moments.copy()
     ours.merge(theirs)
-    both.begin(np.vstack([X, Y]), np.append(weight, other_weight))
+    both.initialize(np.vstack([X, Y]), np.append(weight, other_weight))
     np.testing.assert_allclose(ours.totals[0], both.totals[0])
     np.testing.assert_allclose(ours.moments[0], both.moments[0])
     if scale:
@@ -149,7 +149,7 @@ def test_merged_moments_are_those_of_both(scale):
 def test_merging_with_nothing():
     X, weight = data()
     ours, empty = inputs(), inputs()
-    ours.follow(X, weight)
+    ours.update(X, weight)
     moments = ours.moments.copy()
     ours.merge(inputs())
     np.testing.assert_array_equal(ours.moments, moments)
@@ -160,5 +160,5 @@ def test_merging_with_nothing():
 def test_raw_rows_stay_as_they_are():
     rows = ["a", "b"]
     raw = Raw()
-    assert raw.begin(rows, np.ones(2)) is raw.follow(rows, np.ones(2)) is raw.apply(rows) is rows
+    assert raw.initialize(rows, np.ones(2)) is raw.update(rows, np.ones(2)) is raw.apply(rows) is rows
     assert raw.settings == {}

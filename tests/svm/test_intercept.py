@@ -1,4 +1,4 @@
-"""The line over a ball's decisions against a least squares problem solved anew for each row."""
+"""The line over a ball's decisions against a least squares problem solved for each row."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def data(count=150, shift=0.0, seed=0):
 
 
 def by_hand(Z, sign, cost, weight):
-    """Decisions as rows come, the last line, and the mistakes of ball and line. The ball knows no weights."""
+    """Decisions row by row, the last line, and the mistakes of ball and line. The ball ignores weights."""
     bare = Ball(3, 2).learn(Z, sign, cost)
     cost = cost * weight
     rows, mistakes, out = [], np.zeros(2), []
@@ -121,12 +121,12 @@ def test_what_is_asked_of_the_ball_is_answered_by_it(make):
     assert [getattr(machine, name) for name in names] == [getattr(ball, name) for name in names]
 
 
-def test_beginning_anew_keeps_the_line():
+def test_initialising_keeps_the_line():
     rows = data(shift=0.5)
     machine, ball = WithIntercept(Ball(3, 2)), Ball(3, 2)
     machine.learn(*rows)
     line = machine.line.coef.copy()
-    machine.begin(*rows)
-    ball.begin(*rows)
+    machine.initialize(*rows)
+    ball.initialize(*rows)
     np.testing.assert_array_equal(machine.ball.coef, ball.coef)
     np.testing.assert_array_equal(machine.line.coef, line)

@@ -11,7 +11,7 @@ from modicum.exceptions import DataError
 from modicum.kernels import RBF, FunctionKernel, Linear, Polynomial
 from modicum.svm.ball import Ball
 from modicum.svm.enclosing import enclose, enclose_two
-from modicum.svm.kernel_ball import BLOCK, RIDGE, KernelBall
+from modicum.svm.kernel_ball import KERNEL_ROWS, RIDGE, KernelBall
 
 KERNEL = RBF(1.5)
 
@@ -56,7 +56,7 @@ class Explicit:
             self.let_one_go()
 
     def let_one_go(self):
-        """Take the one without which the center, and a little its coefficients, can stay nearest to where they are."""
+        """The one whose removal moves the center the least, with a small penalty on its coefficients."""
         columns, width = self.F[self.core].T, self.F.shape[1]
         A = np.vstack([columns, np.diag(np.sqrt(RIDGE) * np.linalg.norm(columns, axis=0))])
         tries = []
@@ -124,7 +124,7 @@ def test_radius_is_within_three_halves():
 
 @pytest.mark.parametrize(("lookahead", "limit"), [(1, sys.maxsize), (6, sys.maxsize), (6, 10)])
 def test_any_chunks_and_blocks_give_the_same(lookahead, limit):
-    rows = data(2 * BLOCK + 30)
+    rows = data(2 * KERNEL_ROWS + 30)
     whole = learned(rows, lookahead=lookahead, limit=limit)
     for chunk in (1, 50):
         same(learned(rows, lookahead=lookahead, limit=limit, chunk=chunk), whole, rows[0])
@@ -164,7 +164,7 @@ def test_merging_is_the_smallest_ball_around_both():
     assert state.to_bytes({"ball": other}) == before
 
 
-def test_merging_holds_the_limit_and_keeps_rows_that_wait():
+def test_merging_holds_the_limit_and_keeps_buffered_rows():
     first, second = data(60, seed=1), data(60, seed=2)
     mine, other = (learned(rows, lookahead=7, limit=12) for rows in (first, second))
     free, guest = (learned(rows, lookahead=7) for rows in (first, second))

@@ -1,4 +1,4 @@
-"""Classes that come late have the machines they would have had from the start."""
+"""Classes that appear late get the machines they would have had if announced."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ STARTS = {2: [0, 20], 3: [0, 20, 45], 4: [0, 20, 45, 70]}  # the row from which 
 
 
 def data(n_classes, count=120, seed=0):
-    """Rows and codes; a class does not come before its start."""
+    """Rows and codes; a class does not occur before its first row."""
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(count, 3))
     codes = (Z @ rng.normal(size=(3, n_classes))).argmax(axis=1)
@@ -33,7 +33,7 @@ def data(n_classes, count=120, seed=0):
 
 
 def late(make, Z, codes, cost):
-    """Classes are added as they come."""
+    """Classes are added as they occur."""
     machines = OneVsRest(make())
     for i in range(len(codes)):
         while codes[i] >= machines.n_classes:
@@ -107,20 +107,20 @@ def test_closing_lets_the_machine_go_that_stands_by():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_beginning_anew_is_learning_all_at_once(n_classes):
+def test_initialising_is_learning_all_at_once(n_classes):
     rows = data(n_classes)
     machines = late(lambda: Ball(3, 2), *rows)
-    machines.begin(*rows)
+    machines.initialize(*rows)
     for machine, code in zip(machines.machines, [1] if n_classes == 2 else range(3), strict=True):
         twin = Ball(3, 2)
-        twin.begin(rows[0], np.where(rows[1] == code, 1.0, -1.0), rows[2])
+        twin.initialize(rows[0], np.where(rows[1] == code, 1.0, -1.0), rows[2])
         np.testing.assert_array_equal(machine.coef, twin.coef)
-    twin.begin(rows[0], np.full(120, -1.0), rows[2])
+    twin.initialize(rows[0], np.full(120, -1.0), rows[2])
     np.testing.assert_array_equal(machines.unseen.coef, twin.coef)
 
 
 def sides(make, ours, theirs):
-    """Two sides over classes 0, 1, 2, ...: their labels in the order of coming, which are their codes."""
+    """Two sides over classes 0, 1, 2, ...: their labels in the order of first occurrence, which are their codes."""
     rng = np.random.default_rng(3)
     made = []
     for labels in (ours, theirs):

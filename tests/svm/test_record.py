@@ -49,9 +49,9 @@ def test_counts_and_curve(n_classes, count):
     np.testing.assert_array_equal(made.confusion, confusion)
     assert made.accuracy == pytest.approx(right.mean())
     curve = made.curve()
-    assert len(curve["rows"]) <= BINS
-    assert curve["rows"][-1] == count
-    parts = np.split(right, curve["rows"][:-1])
+    assert len(curve["n_seen"]) <= BINS
+    assert curve["n_seen"][-1] == count
+    parts = np.split(right, curve["n_seen"][:-1])
     np.testing.assert_allclose(curve["accuracy"], [part.mean() for part in parts])
 
 
@@ -81,7 +81,7 @@ def test_the_first_rows_are_all_in_the_sample():
 
 
 def test_the_sample_prefers_newer_rows(monkeypatch):
-    """A row takes a random slot with probability min(1, 4 size / n): the law of who is left."""
+    """A row takes a random slot with probability min(1, 4 size / n): the distribution of the rows left."""
     size, count, seeds = 20, 400, 400
     monkeypatch.setattr(module, "SAMPLE", size)
     kept = np.zeros(count)
@@ -102,7 +102,7 @@ def test_the_sample_prefers_newer_rows(monkeypatch):
     assert law[count // 2 :].sum() / size == pytest.approx(15 / 16, abs=0.01)
 
 
-def test_a_new_class_starts_the_sample_anew_and_keeps_the_counts():
+def test_a_new_class_restarts_the_sample_and_keeps_the_counts():
     made = filled(100, 2)
     before = made.confusion.copy()
     made.add_class(3)
@@ -138,7 +138,7 @@ def test_merged_records_speak_of_the_same_classes(n_classes, codes):
 @pytest.mark.parametrize(("ours", "theirs"), [(250, 513), (251, 257), (257, 400), (1, 1000), (3000, 10), (300, 300)])
 @pytest.mark.parametrize("wrong", [0.0, 0.5, 1.0])
 def test_a_merged_curve_counts_every_row_once(ours, theirs, wrong):
-    """The other side gets this part of its rows wrong."""
+    """The other side misclassifies this share of its rows."""
     made, other = filled(ours), record(3)
     codes = np.arange(theirs) % 3
     falls = np.random.default_rng(2).random(theirs) < wrong
@@ -146,8 +146,8 @@ def test_a_merged_curve_counts_every_row_once(ours, theirs, wrong):
     total = ours - np.trace(made.confusion) + falls.sum()
     made.merge(other, np.arange(3), np.random.default_rng(0))
     curve = made.curve()
-    counts = np.diff(curve["rows"], prepend=0)
-    assert curve["rows"][-1] == ours + theirs
+    counts = np.diff(curve["n_seen"], prepend=0)
+    assert curve["n_seen"][-1] == ours + theirs
     assert ((1 - curve["accuracy"]) * counts).sum() == pytest.approx(total)
     assert curve["accuracy"].min() >= 0.0
 

@@ -1,4 +1,4 @@
-"""The classifier as a whole: the same bits for any chunks, as good as a batch machine, and true to its numbers."""
+"""The classifier as a whole: the same bits for any chunks, as good as a batch machine, and its numbers are right."""
 
 import copy
 import pickle
@@ -12,6 +12,7 @@ from sklearn.datasets import make_circles
 from sklearn.svm import LinearSVC
 
 from modicum import Learner, StreamSVC
+from modicum.contract.guarantee import Guarantee
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.kernels import RBF
 from modicum.svm.enclosing import enclose
@@ -22,19 +23,19 @@ LINEAR = {
     "diagonal": {"C": 1.0, "ellipsoid": "diagonal"},
     "full, not centered": {"C": [1.0, 10.0], "ellipsoid": "full", "center": False},
     "scaled, no intercept": {"ellipsoid": "full", "scale": True, "fit_intercept": False, "normalize": False},
-    "ball": {"ellipsoid": None, "lookahead": 3, "start": 64},
-    "the paper's ball": {"C": 1.0, "ellipsoid": None, "lookahead": 1, "start": 1},
-    "ball, scaled": {"C": 1.0, "ellipsoid": None, "scale": True, "fit_intercept": False, "start": 50},
-    "balls": {"C": 1.0, "n_balls": 3, "start": 100},
+    "ball": {"ellipsoid": None, "lookahead": 3, "n_initial": 64},
+    "the paper's ball": {"C": 1.0, "ellipsoid": None, "lookahead": 1, "n_initial": 1},
+    "ball, scaled": {"C": 1.0, "ellipsoid": None, "scale": True, "fit_intercept": False, "n_initial": 50},
+    "balls": {"C": 1.0, "n_balls": 3, "n_initial": 100},
     "balanced": {"class_weight": "balanced", "center": True},
-    "balanced ball": {"class_weight": "balanced", "ellipsoid": None, "start": 33},
+    "balanced ball": {"class_weight": "balanced", "ellipsoid": None, "n_initial": 33},
     "weighted classes": {"C": 1.0, "class_weight": {"a": 2.0, "dddd": 0.5}},
 }
 COUNT = 500
 
 
 def data(count=COUNT, seed=0, noise=0.3):
-    """Rows of four classes: the fourth comes late, and so do its longer names."""
+    """Rows of four classes: the fourth appears late, with a longer name."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(count, 5)) + 1.0
     scores = X @ rng.normal(size=(5, 4)) + noise * rng.normal(size=(count, 4))
@@ -70,7 +71,7 @@ def test_any_chunks_give_the_same_bits(settings, weighted, kind):
     weight = weight if weighted else None
     whole = StreamSVC(**settings, random_state=0).partial_fit(X, y, weight)
     parts, rng, start = StreamSVC(**settings, random_state=0), np.random.default_rng(1), 0
-    while start < COUNT:  # single rows, which may wait on the tray, between chunks
+    while start < COUNT:  # single rows, which may be buffered, between chunks
         stop = start + int(rng.choice([1, 1, 1, 3, 80]))
         parts.partial_fit(*partly(X, y, weight, slice(start, stop)))
         start = stop
@@ -84,7 +85,7 @@ COPIES = [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), lambda
 @pytest.mark.parametrize("stop", [3, 40, 300, 450])
 @pytest.mark.parametrize("again", COPIES)
 @pytest.mark.parametrize("name", ["auto", "ball"])
-def test_a_copy_with_rows_on_the_tray_goes_on_as_if_nothing_had_been(name, again, stop):
+def test_a_copy_with_buffered_rows_goes_on_as_the_original_does(name, again, stop):
     X, y, _ = data()
     whole = StreamSVC(**LINEAR[name], random_state=0).partial_fit(X, y)
     model = StreamSVC(**LINEAR[name], random_state=0)
@@ -97,7 +98,7 @@ def test_a_copy_with_rows_on_the_tray_goes_on_as_if_nothing_had_been(name, again
         assert learner.to_bytes() == whole.to_bytes()
 
 
-def test_single_rows_wait_on_a_tray_and_nobody_sees_it():
+def test_answers_include_buffered_rows():
     X, y, _ = data()
     model = StreamSVC(random_state=0).partial_fit(X[:400], y[:400])
     for i in range(400, 430):
@@ -173,7 +174,7 @@ def test_many_classes_are_about_as_good_as_a_batch_machine():
 def test_balls_learn(settings):
     X, y = two_classes(4000, noise=0.2)
     assert (
-        StreamSVC(ellipsoid=None, start=64, **settings, random_state=0)
+        StreamSVC(ellipsoid=None, n_initial=64, **settings, random_state=0)
         .fit(X[:3000], y[:3000])
         .score(X[3000:], y[3000:])
         > 0.85
@@ -187,8 +188,8 @@ def test_accuracy_on_rows_before_they_were_learned_is_that_on_rows_to_come():
     assert model.confusion_.sum() == 6000
     assert np.trace(model.confusion_) == pytest.approx(6000 * model.accuracy_)
     history = model.history_
-    assert history["rows"][-1] == 6000
-    weights = np.diff(history["rows"], prepend=0)
+    assert history["n_seen"][-1] == 6000
+    weights = np.diff(history["n_seen"], prepend=0)
     assert np.average(history["accuracy"], weights=weights) == pytest.approx(model.accuracy_)
 
 
@@ -228,7 +229,9 @@ def test_labels_of_any_kind_come_back(y):
     assert np.mean(model.predict(X) == labels) > 0.8
 
 
-@pytest.mark.parametrize("settings", [{}, {"ellipsoid": None, "start": 32}, {"kernel": "rbf", "C": 1.0, "start": 32}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"ellipsoid": None, "n_initial": 32}, {"kernel": "rbf", "C": 1.0, "n_initial": 32}]
+)
 def test_probabilities_sum_to_one_and_agree_with_the_class(settings):
     X, y, _ = data()
     for labels in (y, y == "a"):
@@ -255,7 +258,7 @@ def test_probabilities_are_calibrated():
 
 def smallest_ball(model, X, y, C):
     """Radius and center of the smallest ball around the rows with a slack coordinate each, by the exact solver."""
-    sign = np.where(y == model._labels.values[1], 1.0, -1.0)
+    sign = np.where(y == model._classifier.labels.values[1], 1.0, -1.0)
     P = np.hstack([sign[:, None] * model.prepare(X), np.eye(len(X)) / np.sqrt(C)])
     weights, radius = enclose(P @ P.T, np.zeros(len(X)))
     return P, weights @ P, radius
@@ -263,7 +266,13 @@ def smallest_ball(model, X, y, C):
 
 @pytest.mark.parametrize("C", [0.5, 10.0])
 @pytest.mark.parametrize(
-    "settings", [{"lookahead": 1, "start": 1}, {"lookahead": 7, "start": 1}, {"start": 64}, {"n_balls": 4, "start": 1}]
+    "settings",
+    [
+        {"lookahead": 1, "n_initial": 1},
+        {"lookahead": 7, "n_initial": 1},
+        {"n_initial": 64},
+        {"n_balls": 4, "n_initial": 1},
+    ],
 )
 def test_what_is_guaranteed_is_true(settings, C):
     X, y = two_classes(150, noise=0.3)
@@ -276,19 +285,23 @@ def test_what_is_guaranteed_is_true(settings, C):
     assert proven.margin[0] <= best + 1e-9 <= proven.largest_margin[0] + 2e-9
     assert model.radius_ == pytest.approx(proven.radius)
     assert f"{proven.radius[0]:.4g}" in str(proven)
+    assert isinstance(proven, Guarantee)
+    assert proven.confidence == 1.0
+    assert proven.says_something == (proven.least_radius[0] > 0.0)
+    assert all(condition.endswith(".") for condition in (str(proven), *proven.conditions))
 
 
 def test_the_smallest_ball_of_all_rows_is_the_margin():
-    """With all rows at the start, the margin is what a general solver finds for the l2 machine."""
+    """Initialised with all rows, the margin is what a general solver finds for the l2 machine."""
     X, y = two_classes(64, noise=0.3, width=3)
-    model = StreamSVC(2.0, ellipsoid=None, center=False, start=64, fit_intercept=False).partial_fit(X, y)
-    Z = np.where(y == model._labels.values[1], 1.0, -1.0)[:, None] * model.prepare(X)
+    model = StreamSVC(2.0, ellipsoid=None, center=False, n_initial=64, fit_intercept=False).partial_fit(X, y)
+    Z = np.where(y == model._classifier.labels.values[1], 1.0, -1.0)[:, None] * model.prepare(X)
 
     def objective(w):
         return w @ w + 2.0 * (np.maximum(1 - Z @ w, 0) ** 2).sum()
 
     w = minimize(objective, np.zeros(3), method="BFGS", tol=1e-12).x
-    coef = model._asked()[0].coef
+    coef = model._classifier.answering[0].coef
     np.testing.assert_allclose(coef / np.linalg.norm(coef), w / np.linalg.norm(w), atol=1e-4)
     proven = model.guarantee()
     assert proven.margin[0] == pytest.approx(1 / np.sqrt(objective(w)), rel=1e-5)
@@ -297,14 +310,16 @@ def test_the_smallest_ball_of_all_rows_is_the_margin():
 def test_the_margin_of_the_smallest_ball_is_the_largest():
     """All rows are enclosed at once: the center is the solution, and its length the margin."""
     X, y = two_classes(64)
-    proven = StreamSVC(2.0, ellipsoid=None, center=False, start=64, fit_intercept=False).partial_fit(X, y).guarantee()
+    proven = (
+        StreamSVC(2.0, ellipsoid=None, center=False, n_initial=64, fit_intercept=False).partial_fit(X, y).guarantee()
+    )
     assert proven.margin[0] == pytest.approx(np.sqrt(1.5 - proven.radius[0] ** 2), rel=1e-9)
     assert proven.margin[0] > 0.1
 
 
 def test_margins_are_not_told_of_rows_of_any_length():
     X, y, _ = data()
-    model = StreamSVC(1.0, ellipsoid=None, start=32, normalize=False).partial_fit(X, y)
+    model = StreamSVC(1.0, ellipsoid=None, n_initial=32, normalize=False).partial_fit(X, y)
     assert np.isnan(model.guarantee().margin).all()
     assert "margin" not in str(model.guarantee())
     assert len(model.guarantee().names) == 4
@@ -312,7 +327,7 @@ def test_margins_are_not_told_of_rows_of_any_length():
 
 def test_balls_know_no_weights():
     X, y, weight = data()
-    settings = {"C": 1.0, "ellipsoid": None, "start": 32, "center": False, "fit_intercept": False}
+    settings = {"C": 1.0, "ellipsoid": None, "n_initial": 32, "center": False, "fit_intercept": False}
     weighted = StreamSVC(**settings).partial_fit(X, y, weight)
     np.testing.assert_array_equal(weighted.coef_, StreamSVC(**settings).partial_fit(X, y).coef_)
 
@@ -332,7 +347,9 @@ def rare(count=6000):
     return rng.normal(size=(count, 4)) + 1.2 * y[:, None] * [1, 1, 0, 0], y
 
 
-@pytest.mark.parametrize("settings", [{}, {"ellipsoid": "diagonal"}, {"ellipsoid": None, "start": 64}, {"n_balls": 5}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"ellipsoid": "diagonal"}, {"ellipsoid": None, "n_initial": 64}, {"n_balls": 5}]
+)
 def test_balanced_weights_find_a_rare_class(settings):
     X, y = rare()
     plain = StreamSVC(**settings, random_state=0).partial_fit(X, y)
@@ -348,7 +365,7 @@ def test_class_weights_are_weights():
     factors = {"a": 3.0, "c": 0.5}
     settings = {"C": 1.0, "normalize": False, "center": False, "scale": False}
     by_class = StreamSVC(**settings, class_weight=factors).partial_fit(X, y)
-    machine = by_class._asked()[by_class.classes_.tolist().index("bb")]
+    machine = by_class._classifier.answering[by_class.classes_.tolist().index("bb")]
     w, P, Z = np.zeros(6), np.eye(6), np.column_stack([X, np.ones(COUNT)])
     for z, s, c in zip(Z, np.where(y == "bb", 1.0, -1.0), [factors.get(label, 1.0) for label in y], strict=True):
         if s * (w @ z) < 1:
@@ -375,7 +392,7 @@ def test_many_even_classes_are_not_rare():
 
 def test_a_kernel_solves_two_circles():
     X, y = make_circles(1500, noise=0.1, factor=0.4, random_state=0)
-    model = StreamSVC(kernel="rbf", start=64, random_state=0).fit(X[:1000], y[:1000])
+    model = StreamSVC(kernel="rbf", n_initial=64, random_state=0).fit(X[:1000], y[:1000])
     assert model.score(X[1000:], y[1000:]) > 0.97
     assert StreamSVC().fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) < 0.7
     with pytest.raises(AttributeError, match="kernel"):
@@ -399,7 +416,7 @@ def test_strings_with_a_kernel_of_one_s_own(tmp_path):
     import modicum
 
     rows, y = words()
-    model = StreamSVC(1.0, kernel=shared_letters, start=32).fit(rows, y)
+    model = StreamSVC(1.0, kernel=shared_letters, n_initial=32).fit(rows, y)
     assert model.score(rows, y) > 0.9
     model.save(tmp_path / "model.mcm")
     with pytest.raises(StateError, match="kernel=shared_letters"):
@@ -414,16 +431,16 @@ def test_strings_with_a_kernel_of_one_s_own(tmp_path):
 @pytest.mark.parametrize("chunk", [100, 1200])
 def test_a_number_of_core_vectors_is_held(chunk):
     X, y = make_circles(1200, noise=0.2, factor=0.4, random_state=0)
-    model = StreamSVC(1.0, kernel="rbf", start=64, budget=80, random_state=0)
+    model = StreamSVC(1.0, kernel="rbf", n_initial=64, budget=80, random_state=0)
     for start in range(0, 1200, chunk):
         model.partial_fit(X[start : start + chunk], y[start : start + chunk])
-        assert sum(len(ball.alpha) for ball in model._kernel_balls()) <= 80
+        assert sum(len(ball.alpha) for ball in model._classifier.kernel_balls) <= 80
     assert model.score(X, y) > 0.85
 
 
 def test_a_number_of_bytes_is_held():
     X, y = make_circles(2000, noise=0.2, factor=0.4, random_state=0)
-    model = StreamSVC(1.0, kernel="rbf", start=128, budget="48 KiB", random_state=0)
+    model = StreamSVC(1.0, kernel="rbf", n_initial=128, budget="48 KiB", random_state=0)
     for start in range(0, 2000, 200):
         model.partial_fit(X[start : start + 200], y[start : start + 200])
         assert model.nbytes_ <= 48 * 1024
@@ -431,10 +448,10 @@ def test_a_number_of_bytes_is_held():
 
 
 def test_rows_of_unit_length_in_the_kernel_s_space():
-    """A kernel without k(x, x) = 1 is normalized; one with it is left alone."""
+    """A kernel without k(x, x) = 1 is normalized; others are not changed."""
     X, y = two_classes(100)
-    assert StreamSVC(1.0, kernel="polynomial").fit(X, y)._kernel_balls()[0].kernel.diagonal(X) == pytest.approx(1.0)
-    assert type(StreamSVC(1.0, kernel=RBF(2.0)).fit(X, y)._kernel_balls()[0].kernel) is RBF
+    assert StreamSVC(1.0, kernel="polynomial").fit(X, y).kernel_.diagonal(X) == pytest.approx(1.0)
+    assert type(StreamSVC(1.0, kernel=RBF(2.0)).fit(X, y).kernel_) is RBF
 
 
 # ---- merging --------------------------------------------------------------------------------------
@@ -454,18 +471,18 @@ def test_merged_ellipsoids_are_nearly_as_good_as_one(ellipsoid):
     assert merged.score(X[4000:], y[4000:]) > whole.score(X[4000:], y[4000:]) - 0.01
 
 
-BALL = {"C": 1.0, "ellipsoid": None, "center": False, "start": 64}
+BALL = {"C": 1.0, "ellipsoid": None, "center": False, "n_initial": 64}
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(20, 30), (20, 500), (500, 20), (40, 40), (500, 500), (1, 1)])
-def test_balls_are_merged_whether_they_have_begun_or_not(ours, theirs):
+def test_balls_are_merged_whether_initialised_or_not(ours, theirs):
     X, y = two_classes(1500)
     left = StreamSVC(**BALL, random_state=0).partial_fit(X[:ours], y[:ours])
     right = StreamSVC(**BALL, random_state=0).partial_fit(X[ours : ours + theirs], y[ours : ours + theirs])
     before = right.to_bytes()
     left.merge(right)
     assert right.to_bytes() == before
-    assert left.n_seen_ == left.confusion_.sum() == left._tournament.rows == ours + theirs
+    assert left.n_seen_ == left.confusion_.sum() == left._classifier.tournament.rows == ours + theirs
     if ours < 64 and theirs < 64:  # all rows were at hand
         whole = StreamSVC(**BALL, random_state=0).partial_fit(X[: ours + theirs], y[: ours + theirs])
         np.testing.assert_allclose(left.decision_function(X), whole.decision_function(X))
@@ -509,9 +526,10 @@ def test_a_fitted_model_goes_on_with_new_classes():
 
 def test_different_preparations_keep_the_longer_side():
     X, y = two_classes(4000)
-    sides = [StreamSVC(1.0, ellipsoid=None, start=1).partial_fit(X[:n], y[:n]) for n in (1500, 2500)]
+    sides = [StreamSVC(1.0, ellipsoid=None, n_initial=1).partial_fit(X[:n], y[:n]) for n in (1500, 2500)]
     for side, keep in zip(sides, (0, 1), strict=True):
-        side._tournament.entrants = [entrant for entrant in side._tournament.entrants if entrant.inputs == keep]
+        tournament = side._classifier.tournament
+        tournament.entrants = [entrant for entrant in tournament.entrants if entrant.inputs == keep]
     coef = sides[1].coef_
     with pytest.warns(UserWarning, match="different preparations"):
         sides[0].merge(sides[1])
@@ -524,8 +542,8 @@ def test_merging_refuses_what_does_not_fit():
     X, y, _ = data()
     model = StreamSVC().partial_fit(X, y)
     before = model.to_bytes()
-    with pytest.raises(StateError, match="lookahead differs"):
-        model.merge(StreamSVC(lookahead=3).partial_fit(X, y))
+    with pytest.raises(StateError, match="fit_intercept differs"):
+        model.merge(StreamSVC(fit_intercept=False).partial_fit(X, y))
     with pytest.raises(StateError, match="announced"):
         model.merge(StreamSVC().partial_fit(X, y, classes=[*np.unique(y), "zz"]))
     with pytest.raises((StateError, DataError), match="labels"):
@@ -544,6 +562,17 @@ def test_announced_classes_are_known_from_the_start():
     assert model.partial_fit(X, y).score(X, y) > 0.75
     with pytest.raises(DataError, match="'e' "):
         model.partial_fit(X[:1], ["e"])
+
+
+def test_classes_may_be_given_again_but_not_changed():
+    X, y, _ = data()
+    classes = ["a", "bb", "c", "dddd"]
+    model = StreamSVC().partial_fit(X[:9], y[:9], classes=classes).partial_fit(X[9:10], y[9:10], classes=classes)
+    with pytest.raises(ValueError, match="'zz' must be announced with the first chunk"):
+        model.partial_fit(X, y, classes=[*classes, "zz"])
+    with pytest.raises(ValueError, match="'zz' must be announced with the first chunk"):
+        StreamSVC().partial_fit(X, y).partial_fit(X[:1], y[:1], classes=[*classes, "zz"])
+    assert model.n_seen_ == 10
 
 
 def test_an_announcement_that_could_not_be_kept_is_forgotten():
@@ -569,6 +598,12 @@ def test_a_linear_machine_that_does_not_fit_its_budget():
         ({"ellipsoid": "round"}, None, "ellipsoid must be"),
         ({"class_weight": "even"}, None, "class_weight must be"),
         ({"center": False, "scale": True}, None, "scale=True needs center=True"),
+        ({"lookahead": 3}, None, "lookahead is for balls"),
+        ({"n_initial": 64}, None, "n_initial is for balls"),
+        ({"n_balls": 2, "lookahead": 3}, None, "lookahead needs n_balls=1"),
+        ({"n_balls": 2, "ellipsoid": "full"}, None, "excludes n_balls=2"),
+        ({"n_balls": 2, "kernel": "rbf"}, None, "n_balls needs kernel='linear'"),
+        ({"ellipsoid": "diagonal", "kernel": "rbf"}, None, "ellipsoid='diagonal' needs kernel='linear'"),
         ({"center": True}, "sparse", "sparse rows can't be centered"),
         ({"scale": True}, "sparse", "sparse rows can't be centered"),
     ],

@@ -1,4 +1,4 @@
-"""The tournament: who is ranked when, who leaves, and that nobody is disturbed by the others."""
+"""The tournament: when entrants are ranked and dropped, and that they do not affect each other."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def run(field, X, codes, weight):
 
 
 def alone(C, X, codes, weight):
-    """One candidate by itself: its decisions, its mistakes, what its rows are short of the margin."""
+    """One candidate by itself: its decisions, its mistakes, and its squared margin violations."""
     machine = Full(2)
     decisions = machine.learn(X, np.where(codes == 1, 1.0, -1.0), C * weight)
     short = np.maximum(1 - np.where(codes == 1, decisions, -decisions), 0.0)
@@ -108,7 +108,7 @@ def test_rows_are_prepared_for_each():
     field = tournament([1.0], steps=2)
     run(field, X, codes, weight)
     for entrant in field.entrants:
-        Z = inputs(bool(entrant.inputs)).follow(X, weight)
+        Z = inputs(bool(entrant.inputs)).update(X, weight)
         np.testing.assert_array_equal(entrant.machines.machines[0].coef, alone(1.0, Z, codes, weight)[3].coef)
     leader = field.leader
     np.testing.assert_array_equal(field.prepare(X), field.inputs[leader.inputs].apply(X))

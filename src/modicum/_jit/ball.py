@@ -1,4 +1,4 @@
-"""Loops of the streaming ball (rai2009, Algorithm 1): scan rows up to the first one outside, or follow all of them.
+"""Loops of the streaming ball (rai2009, Algorithm 1): scan rows up to the first one outside, or enclose all of them.
 
 A ball is the vector v, with w = scale v, and four numbers: the scale, |w|^2, the radius (-1 before the first row) and
 the slack, which is the squared length of the center in the coordinates that belong to one row each.
@@ -10,18 +10,18 @@ import numpy as np
 
 from modicum._jit import compiled, compiled_sums
 
-SCALE, SQUARE, RADIUS, SLACK = range(4)  # places in `ball`
+SCALE, SQUARE, RADIUS, SLACK = range(4)  # indices into `ball`
 LEAST_SCALE = (
-    0.5  # below, v takes over the scale, at O(d): as often as the radius doubles, so a few dozen times at most
+    0.5  # below, v is multiplied by the scale, at O(d): as often as the radius doubles, a few dozen times at most
 )
 
 
 @compiled_sums
-def scan_dense(Z, sign, cost, start, follow, v, ball, decisions):
+def scan_dense(Z, sign, cost, start, join_all, v, ball, decisions):
     """Write decisions of rows from `start` on. Returns the first one outside the ball, or their number.
 
-    With `follow`, the ball takes in rows outside by itself and only stops at the end. The very first row is a ball.
-    Also returned: how many rows were taken in.
+    With `join_all`, the ball is enlarged by every row outside, and the scan only stops at the end. The very first row
+    is a ball of radius 0. Also returned: how many rows were enclosed.
     """
     joined = 0
     for i in range(start, Z.shape[0]):
@@ -34,13 +34,13 @@ def scan_dense(Z, sign, cost, start, follow, v, ball, decisions):
         decisions[i] = product
         beyond = excess(ball, sign[i] * product, square, 1.0 / cost[i])
         if beyond > 0.0:
-            if not follow and ball[RADIUS] >= 0.0:
+            if not join_all and ball[RADIUS] >= 0.0:
                 return i, joined
             step = take_in(ball, beyond, 1.0 / cost[i])
-            keep, part = (1.0 - step) * ball[SCALE], step * sign[i]
+            keep, add = (1.0 - step) * ball[SCALE], step * sign[i]
             total = 0.0
             for k in range(z.shape[0]):
-                v[k] = keep * v[k] + part * z[k]
+                v[k] = keep * v[k] + add * z[k]
                 total += v[k] * v[k]
             ball[SCALE] = 1.0
             ball[SQUARE] = total
@@ -49,7 +49,7 @@ def scan_dense(Z, sign, cost, start, follow, v, ball, decisions):
 
 
 @compiled_sums
-def scan_sparse(data, indices, indptr, sign, cost, start, follow, v, ball, decisions):
+def scan_sparse(data, indices, indptr, sign, cost, start, join_all, v, ball, decisions):
     """The same for rows in CSR format, in time that depends on their entries alone."""
     n, joined = indptr.shape[0] - 1, 0
     for i in range(start, n):
@@ -61,16 +61,16 @@ def scan_sparse(data, indices, indptr, sign, cost, start, follow, v, ball, decis
         decisions[i] = product
         beyond = excess(ball, sign[i] * product, square, 1.0 / cost[i])
         if beyond > 0.0:
-            if not follow and ball[RADIUS] >= 0.0:
+            if not join_all and ball[RADIUS] >= 0.0:
                 return i, joined
             step = take_in(ball, beyond, 1.0 / cost[i])
             keep = 1.0 - step
             ball[SQUARE] = keep * keep * ball[SQUARE] + step * (2.0 * keep * sign[i] * product + step * square)
             if keep > 0.0:
                 ball[SCALE] *= keep
-            part = step * sign[i] / ball[SCALE]
+            add = step * sign[i] / ball[SCALE]
             for at in range(indptr[i], indptr[i + 1]):
-                v[indices[at]] += part * data[at]
+                v[indices[at]] += add * data[at]
             if ball[SCALE] < LEAST_SCALE:
                 take_over_scale(v, ball)
             joined += 1
@@ -79,7 +79,7 @@ def scan_sparse(data, indices, indptr, sign, cost, start, follow, v, ball, decis
 
 @compiled
 def excess(ball, product, square, slack):
-    """How far a row is outside: infinitely, if there is no ball yet. `slack` is one over its cost."""
+    """Distance of a row from the ball; infinite if there is no ball yet. `slack` is one over its cost."""
     if ball[RADIUS] < 0.0:
         return np.inf
     distance = ball[SQUARE] - 2.0 * product + square + ball[SLACK] + slack
@@ -88,7 +88,7 @@ def excess(ball, product, square, slack):
 
 @compiled
 def take_in(ball, beyond, slack):
-    """Grow the ball to touch a row that is `beyond` it; returns the step of the center, as a part of the way there."""
+    """Enlarge the ball up to a row `beyond` it; returns the step of the center, as a fraction of the distance."""
     if ball[RADIUS] < 0.0:
         ball[RADIUS] = 0.0
         ball[SLACK] = slack
@@ -101,7 +101,7 @@ def take_in(ball, beyond, slack):
 
 @compiled_sums
 def take_over_scale(v, ball):
-    """w stays the same, with a scale of 1; |w|^2 loses the rounding errors it has gathered."""
+    """w stays the same, with a scale of 1; |w|^2 is computed again, without accumulated rounding errors."""
     total = 0.0
     for k in range(v.shape[0]):
         v[k] *= ball[SCALE]

@@ -1,7 +1,7 @@
-"""Loops of several streaming balls (rai2009, section 4.3): rows outside all of them become balls, and two balls unite.
+"""Loops of several streaming balls (rai2009, section 4.3): a row outside all becomes a ball, and two are united.
 
-Balls are rows of V (their centers w) and of `balls`; `squares` has the squared distances of their centers, slack and
-all. Of each array the first `n` rows are in use, and there is room for one more ball than are kept.
+Balls are rows of V (their centers w) and of `balls`; `squares` has the squared distances of their centers, slack
+included. Of each array the first `n` rows are in use, and there is room for one more ball than are kept.
 """
 
 import numpy as np
@@ -60,6 +60,7 @@ def learn_sparse(data, indices, indptr, sign, cost, V, balls, squares, n, decisi
 
 @compiled
 def decide(products, balls, n):
+    """The decision value of a row from its inner products with the centers."""
     decision = 0.0
     for j in range(n):
         decision += balls[j, SHARE] * products[j]
@@ -79,7 +80,7 @@ def is_outside(products, sign, square, balls, squares, n):
 
 @compiled
 def join(V, balls, squares, n, square, radius, slack):
-    """One more ball, which V and `squares` have already; if they are too many now, two unite. Returns their number."""
+    """Add a ball that is already in V and `squares`; two are united if there are too many. Returns their number."""
     balls[n, SQUARE], balls[n, RADIUS], balls[n, SLACK] = square, radius, slack
     squares[n, n] = 0.0
     n += 1
@@ -105,7 +106,7 @@ def closest(balls, squares, n):
 
 @compiled_sums
 def unite(V, balls, squares, n, a, b):
-    """The smallest ball around two takes the place of the first, the last ball that of the second."""
+    """The smallest ball around two replaces the first, the last ball replaces the second."""
     between = squares[a, b]
     step, radius = enclose_two(between, balls[a, RADIUS], balls[b, RADIUS])
     total = 0.0
@@ -114,7 +115,7 @@ def unite(V, balls, squares, n, a, b):
         total += V[a, k] * V[a, k]
     balls[a, SQUARE], balls[a, RADIUS] = total, radius
     balls[a, SLACK] = (1.0 - step) ** 2 * balls[a, SLACK] + step**2 * balls[b, SLACK]
-    for j in range(n):  # by the law of cosines, without a look at V
+    for j in range(n):  # by the law of cosines, without reading V
         distance = (1.0 - step) * squares[a, j] + step * squares[b, j] - step * (1.0 - step) * between
         squares[a, j] = squares[j, a] = max(distance, 0.0)
     squares[a, a] = 0.0

@@ -2,8 +2,8 @@
 
 Names: `members` (blocks x room) slots of the prototypes in each block, `sizes` how many there are, `matrices` and
 `inverses` (blocks x room x room) their kernel matrices and the inverses of the regularized ones, `within` the sum of
-all kernel values inside each block, `lam` the regularization, `spare` what the determinant is multiplied by when the
-prototype in a slot leaves, as its neighbors tell. K and own as in the loops of the log-determinant.
+all kernel values inside each block, `lam` the regularization, `spare` the factor on the determinant when the prototype
+in a slot is removed, estimated from its neighbors. K and own as in the loops of the log-determinant.
 """
 
 import numpy as np
@@ -41,30 +41,30 @@ def explain(k, block, members, sizes, inverses, u):
 
 
 @compiled
-def take_out(block, place, members, sizes, matrices, inverses, within):
-    """The prototype at `place` leaves its block, and the last one there takes its place. Returns what log det gains."""
+def take_out(block, index, members, sizes, matrices, inverses, within):
+    """The prototype at `index` leaves its block, and the last one there moves to it. Returns the change of log det."""
     last = sizes[block] - 1
     M, P = matrices[block], inverses[block]
     shared = 0.0
     for a in range(last + 1):
-        shared += M[place, a]
-    within[block] -= 2.0 * shared - M[place, place]
-    column, pivot = P[place, : last + 1].copy(), P[place, place]
+        shared += M[index, a]
+    within[block] -= 2.0 * shared - M[index, index]
+    column, pivot = P[index, : last + 1].copy(), P[index, index]
     for a in range(last + 1):
         for c in range(last + 1):
             P[a, c] -= column[a] * column[c] / pivot
     for matrix in (M, P):
         for a in range(last):
-            matrix[place, a] = matrix[a, place] = matrix[last, a]
-        matrix[place, place] = matrix[last, last]
-    members[block, place] = members[block, last]
+            matrix[index, a] = matrix[a, index] = matrix[last, a]
+        matrix[index, index] = matrix[last, last]
+    members[block, index] = members[block, last]
     sizes[block] = last
     return np.log(pivot)
 
 
 @compiled
 def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, within):
-    """A row with kernel values k against all slots joins a block under `slot`. Returns what log det gains."""
+    """A row with kernel values k against all slots joins a block under `slot`. Returns the change of log det."""
     size = sizes[block]
     M, P = matrices[block], inverses[block]
     u = np.empty(size)
@@ -85,13 +85,13 @@ def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, 
 
 @compiled
 def best_leaver(left, back, block, members, sizes, inverses, spare):
-    """(factor, block to leave, place) of the best exchange of a candidate with variance `left` that joins `block`.
+    """(factor, block to leave, index) of the best exchange of a candidate with variance `left` that joins `block`.
 
-    `back[slot]` is what the variance regains once the prototype in a slot is gone. Its leaving multiplies the
-    determinant by 1 / (the variance that the others leave of it), so the larger of what its block and its neighbors
-    tell is nearer to the truth.
+    `back[slot]` is the variance that the candidate regains when the prototype in a slot is removed. The removal
+    multiplies the determinant by 1 / (the variance that the others leave of it). Both the block and the neighbors
+    underestimate this factor, so the larger estimate is closer.
     """
-    factor, leaves, place = 0.0, block, 0
+    factor, leaves, index = 0.0, block, 0
     for other in range(sizes.shape[0]):
         if other != block and sizes[block] == members.shape[1]:
             continue  # no room to join
@@ -99,13 +99,13 @@ def best_leaver(left, back, block, members, sizes, inverses, spare):
             slot = members[other, a]
             f = max(inverses[other, a, a], spare[slot]) * (left + back[slot])
             if f > factor:
-                factor, leaves, place = f, other, a
-    return factor, leaves, place
+                factor, leaves, index = f, other, a
+    return factor, leaves, index
 
 
 @compiled
 def left_by_block(k, own, lam, block, members, sizes, inverses, back):
-    """The variance of a candidate that a block leaves, and for each of its prototypes what comes back without it."""
+    """The variance of a candidate given a block; `back` gets what it regains without each prototype of the block."""
     u = np.empty(sizes[block])
     left = own + lam - explain(k, block, members, sizes, inverses, u)
     for a in range(sizes[block]):
@@ -115,9 +115,9 @@ def left_by_block(k, own, lam, block, members, sizes, inverses, back):
 
 @compiled
 def invert(A, floor):
-    """A small positive definite matrix becomes its inverse (Gauss-Jordan: such matrices need no pivoting).
+    """Invert a small positive definite matrix in place (Gauss-Jordan: such matrices need no pivoting).
 
-    Its pivots are `floor` at least, but for rounding.
+    Up to rounding, its pivots are at least `floor`.
     """
     for p in range(A.shape[0]):
         pivot = max(A[p, p], floor)
@@ -133,7 +133,7 @@ def invert(A, floor):
 
 @compiled
 def left_by_neighbors(k, own, lam, floor, chosen_own, near, similar, among, counts, back):
-    """The same for the prototype most similar to the candidate and the neighbors of that one."""
+    """The same as `left_by_block`, for the most similar prototype and its neighbors."""
     j = np.argmax(np.abs(k))
     n = counts[j] + 1
     A, slots = np.empty((n, n)), np.empty(n, np.int64)
@@ -159,9 +159,9 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
     """The first candidate from `start` on with an exchange that multiplies the determinant by more than `least`.
 
     An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
-    is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone sees too
-    much variance in a candidate; where the candidate's neighbors see less, half the gain must remain by their account.
-    Returns (candidate, factor, block to join, block to leave, place); candidate -1 if there is none.
+    is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone
+    overestimates the variance of a candidate; where the neighbors' estimate is lower, half the gain must remain.
+    Returns (candidate, factor, block to join, block to leave, index); candidate -1 if there is none.
     """
     members, sizes, inverses, within = blocks
     near, similar, among, counts, spare = neighbors
@@ -170,7 +170,7 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
         block = nearest_block(K[i], members, sizes, within)
         back[:] = 0.0
         left = max(left_by_block(K[i], own[i], lam, block, members, sizes, inverses, back), floor)
-        factor, leaves, place = best_leaver(left, back, block, members, sizes, inverses, spare)
+        factor, leaves, index = best_leaver(left, back, block, members, sizes, inverses, spare)
         if factor > least and near.shape[1] > 0:
             back[:] = 0.0
             less = left_by_neighbors(K[i], own[i], lam, floor, chosen_own, near, similar, among, counts, back)
@@ -178,13 +178,13 @@ def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbo
                 doubt, _, _ = best_leaver(max(less, floor), back, block, members, sizes, inverses, spare)
                 factor = min(factor, doubt * doubt)
         if factor > least:
-            return i, factor, block, leaves, place
+            return i, factor, block, leaves, index
     return -1, 0.0, 0, 0, 0
 
 
 @compiled
 def spare_among(j, own, lam, floor, counts, similar, among, spare):
-    """Judge the prototype in slot j by its neighbors: 1 / (the variance that they leave of it).
+    """spare[j] = 1 / (the variance of the prototype in slot j given its neighbors).
 
     `similar` (slots x neighbors) has kernel values with the neighbors, `among` (slots x neighbors x neighbors) theirs
     with each other.
@@ -209,7 +209,7 @@ def spare_among(j, own, lam, floor, counts, similar, among, spare):
 
 @compiled
 def least_similar(j, counts, similar):
-    """Where the neighbor stands that has least to do with the prototype in slot j."""
+    """The index of the least similar neighbor of the prototype in slot j."""
     least = 0
     for a in range(1, counts[j]):
         if abs(similar[j, a]) < abs(similar[j, least]):
@@ -218,33 +218,33 @@ def least_similar(j, counts, similar):
 
 
 @compiled
-def set_neighbor(j, place, slot, k, near, similar, among, counts):
-    """The row in `slot`, k being its kernel values with all slots, becomes the neighbor of j at a place."""
-    counts[j] = max(counts[j], place + 1)
-    near[j, place] = slot
-    similar[j, place] = k[j]
+def set_neighbor(j, index, slot, k, near, similar, among, counts):
+    """The row in `slot`, k being its kernel values with all slots, becomes the neighbor of j at `index`."""
+    counts[j] = max(counts[j], index + 1)
+    near[j, index] = slot
+    similar[j, index] = k[j]
     for a in range(counts[j]):
-        among[j, place, a] = among[j, a, place] = k[near[j, a]]
-    among[j, place, place] = k[slot]
+        among[j, index, a] = among[j, a, index] = k[near[j, a]]
+    among[j, index, index] = k[slot]
 
 
 @compiled
-def drop_neighbor(j, place, near, similar, among, counts):
-    """Slot j loses a neighbor; the last one takes its place."""
+def drop_neighbor(j, index, near, similar, among, counts):
+    """Slot j loses a neighbor; the last one moves to its index."""
     last = counts[j] - 1
-    near[j, place] = near[j, last]
-    similar[j, place] = similar[j, last]
+    near[j, index] = near[j, last]
+    similar[j, index] = similar[j, last]
     for a in range(last):
-        among[j, place, a] = among[j, a, place] = among[j, last, a]
-    among[j, place, place] = among[j, last, last]
+        among[j, index, a] = among[j, a, index] = among[j, last, a]
+    among[j, index, index] = among[j, last, last]
     counts[j] = last
 
 
 @compiled
 def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare):
-    """Another row has come into `slot`, k being its kernel values with all slots (k[slot] with itself).
+    """Update the neighbors of all others for a new row in `slot`, k being its kernel values (k[slot] with itself).
 
-    Prototypes lose the old one as a neighbor, and take the new one if they have room or a neighbor less similar.
+    Prototypes lose the old one as a neighbor, and get the new one if they have room or a less similar neighbor.
     """
     room = near.shape[1]
     for j in range(near.shape[0]):
@@ -256,9 +256,9 @@ def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare)
                 drop_neighbor(j, a, near, similar, among, counts)
                 changed = True
                 break
-        place = counts[j] if counts[j] < room else least_similar(j, counts, similar)
-        if counts[j] < room or abs(k[j]) > abs(similar[j, place]):
-            set_neighbor(j, place, slot, k, near, similar, among, counts)
+        index = counts[j] if counts[j] < room else least_similar(j, counts, similar)
+        if counts[j] < room or abs(k[j]) > abs(similar[j, index]):
+            set_neighbor(j, index, slot, k, near, similar, among, counts)
             changed = True
         if changed:
             spare_among(j, own, lam, floor, counts, similar, among, spare)
@@ -266,7 +266,7 @@ def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare)
 
 @compiled
 def assign(distance, room, block_of, sizes):
-    """Every row goes to its nearest block with room, those nearest to a block first."""
+    """Assign every row to its nearest block with room, in the order of their distance to the nearest block."""
     sizes[:] = 0
     order = np.argsort(row_minima(distance))
     for s in order:

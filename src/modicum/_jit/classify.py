@@ -1,4 +1,4 @@
-"""What decision values say: which class, how many are wrong, and a record of it."""
+"""Classes chosen by decision values, mistakes, and a record of both."""
 
 from modicum._jit import compiled
 
@@ -17,7 +17,7 @@ def chosen_class(decision):
 
 @compiled
 def count_mistakes(decisions, codes, weight, totals):
-    """Add to `totals` the weight of rows put in a wrong class, and the squares of what rows are short of the margin."""
+    """Add to `totals` the weight of rows put in a wrong class, and the squared margin violations."""
     for i in range(codes.shape[0]):
         if chosen_class(decisions[i]) != codes[i]:
             totals[0] += weight[i]
@@ -32,8 +32,8 @@ def count_mistakes(decisions, codes, weight, totals):
 def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, draws, sample, sample_codes):
     """Count rows by true and chosen class, mistakes by the bin of the row, and put some decision values in a sample.
 
-    A row takes a random slot of the sample with probability 4 size / n: of what n rows left there, the newer half has
-    15 parts in 16.
+    A row is put into a random slot with probability 4 size / n: then 15 in 16 of the sampled rows are from the newer
+    half of n rows.
     """
     size = sample_codes.shape[0]
     for i in range(codes.shape[0]):

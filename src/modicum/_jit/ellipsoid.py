@@ -1,4 +1,4 @@
-"""Rows in their order against mean and covariance of a weight vector (crammer2009, Figure 1, with 1 / cost for r)."""
+"""Updates of the mean and covariance of a weight vector, row by row (crammer2009, Figure 1, with 1 / cost for r)."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
     for i in range(indptr.shape[0] - 1):
         z, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         decision = spread = 0.0
-        for a in range(z.shape[0]):  # both at once: most of the work is to wait for memory
+        for a in range(z.shape[0]):  # both at once: memory access is most of the cost
             decision += table[at[a], 0] * z[a]
             spread += table[at[a], 1] * z[a] * z[a]
         decisions[i] = decision
@@ -73,7 +73,7 @@ def learn_full(Z, sign, cost, mean, S, decisions):
                     total += S[j, k] * z[k]
                 u[j] = total
                 spread += total * z[j]
-            if spread < 0.0:  # by rounding: beside an outlier, nothing is left of S to learn from this row
+            if spread < 0.0:  # by rounding: after an outlier, S has no variance left in this direction
                 continue
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]

@@ -1,4 +1,4 @@
-"""Loops of the smallest ball that encloses others (fischer2003, in the dual: only inner products are looked at)."""
+"""Loops of the smallest ball that encloses others (fischer2003, in the dual: only inner products are needed)."""
 
 import math
 
@@ -8,9 +8,9 @@ from modicum._jit import compiled, compiled_sums
 from modicum._jit.linalg import delete_from_factor, solve_forward, times
 
 EXCESS = 1e-13  # a ball may stick out this far, in units of the largest distance: hardly more than rounding
-MOST_IDLE = 20  # steps that raise nothing, before it is as good as rounding lets it be
-LEAST_PIVOT = 1e-13  # of a center that lies in the affine hull of others; weights then go far, and one of them to zero
-FEW, PART = 16, 8  # so many tight balls, or one in so many, may join one by one; a guess of more of them is quicker
+MOST_IDLE = 20  # steps without progress, after which the rest is rounding
+LEAST_PIVOT = 1e-13  # of a center in the affine hull of others; weights then change a lot, and one of them becomes zero
+FEW, ONE_IN = 16, 8  # up to 16 balls, or one in 8, join the tight set one by one; for more, a guess is faster
 TRADES = 2  # per ball; after them, few of the balls with weight are not tight, and few others are
 PANEL = 32  # rows of the factor at once: all before them are taken off by one product of matrices
 
@@ -19,7 +19,7 @@ PANEL = 32  # rows of the factor at once: all before them are taken off by one p
 def enclose_two(square, own, other):
     """The smallest ball around two, by the squared distance of their centers and their radii.
 
-    Returns the part of the way that the center goes from the first to the second, and the radius.
+    Returns the step of the center from the first to the second, as a fraction of the distance, and the radius.
     """
     distance = math.sqrt(max(square, 0.0))
     if distance + other <= own:
@@ -42,7 +42,7 @@ def enclose(gram, radii, weights):
     and t is where that maximum is zero. For any weights at all, the t at which this expression is zero is a lower bound
     of it, and what a ball sticks out with is an upper one. So weights climb: to the maximum on the affine hull of the
     tight balls, or up to where a weight gets zero and its ball leaves them; the ball that sticks out most joins.
-    Where many are tight, as points with slack of their own are, the climb begins anew from a guess of all weights.
+    Where many are tight, as points with slack of their own are, the climb is restarted from a guess of all weights.
     """
     n = len(radii)
     if n == 2:
@@ -61,9 +61,9 @@ def enclose(gram, radii, weights):
         gaps[i] = (radii[first] - radii[i]) / reach
         length = math.sqrt(A[i, i])
         protrusion[i] = (length - gaps[i]) * (length + gaps[i])
-    if not climb(A, gaps, protrusion, weights, max(FEW, n // PART)):
+    if not climb(A, gaps, protrusion, weights, max(FEW, n // ONE_IN)):
         trade(A, gaps, protrusion, weights)
-        if not climb(A, gaps, protrusion, weights, n):  # no hull to begin on
+        if not climb(A, gaps, protrusion, weights, n):  # no hull to start from
             put_all_on(first, weights)
             climb(A, gaps, protrusion, weights, n)
     return radius_around(A, radii, reach, weights)
@@ -93,9 +93,9 @@ def gram_around(gram, first):
 
 @compiled_sums
 def trade(A, gaps, protrusion, weights):
-    """Guess the weights: they are even, then the ball that sticks out least gives some to the one that does most.
+    """Guess the weights: from even ones, weight moves from the ball that sticks out least to the one that does most.
 
-    Each trade is the best one for these two and costs O(n); t follows the lower bound.
+    Each trade is the best one for these two and costs O(n); t tracks the lower bound.
     """
     n = len(gaps)
     weights[:] = 1.0 / n
@@ -169,9 +169,9 @@ def climb(A, gaps, protrusion, weights, most_tight):
 
 @compiled_sums
 def settle(U, tight, A, gaps, protrusion, weights, target, ones):
-    """Go to the best weights on the hull of the balls with weight; leave out all that get none, until none does.
+    """Go to the best weights on the hull of the balls with weight; drop all that get none, until none does.
 
-    Those that stay are tight. Returns how many they are, or 0 if the balls are affinely dependent.
+    The remaining ones are tight. Returns their number, or 0 if the balls are affinely dependent.
     """
     n = len(weights)
     tight[:] = np.arange(n)
@@ -190,7 +190,7 @@ def settle(U, tight, A, gaps, protrusion, weights, target, ones):
 
 @compiled
 def keep_weighty(tight, n_tight, weights):
-    """Those of the tight balls that have weight move to the front; returns how many."""
+    """Move tight balls with positive weight to the front; returns how many there are."""
     kept = 0
     for a in range(n_tight):
         if weights[tight[a]] > 0.0:

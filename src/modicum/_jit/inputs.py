@@ -1,4 +1,4 @@
-"""Rows as a margin classifier wants them: centered and scaled by what came before, of unit length, with a constant."""
+"""Rows prepared for a margin classifier: centered and scaled by running moments, of unit length, with a constant."""
 
 import math
 
@@ -10,28 +10,28 @@ SMALLEST = 1e-290  # a sum of squares below it has lost its digits, or one over 
 
 
 @compiled_sums
-def follow(X, weight, totals, moments, scale, normalize, constant, Z):
-    """Prepare rows, each with the mean and the deviations of the rows up to itself. Returns how many are zero.
+def track_and_prepare(X, weight, totals, moments, scale, normalize, constant, Z):
+    """Prepare rows, each with mean and deviations of the rows up to itself. Returns how many are zero.
 
-    `moments` holds the mean of each column and, to scale it, the sum of its squared deviations and what deviations are
-    multiplied by, so that squared lengths of rows are 1 on average; `totals` the weight of all rows, and what it was
-    when the multipliers were last found.
+    `moments` holds the mean of each column and, to scale it, the sum of its squared deviations and the factor of
+    deviations that makes the mean squared length of rows 1; `totals` holds the weight of all rows, and what it was when
+    the factors were last computed.
     """
     mean, squares, factors = moments[0], moments[1], moments[2]
     zeros = 0
     for i in range(X.shape[0]):
         x = X[i]
         totals[0] += weight[i]
-        part = weight[i] / totals[0]
+        share = weight[i] / totals[0]
         if scale:
             for j in range(x.shape[0]):
                 gap = x[j] - mean[j]
-                mean[j] += part * gap
+                mean[j] += share * gap
                 squares[j] += weight[i] * gap * (x[j] - mean[j])
         else:
             for j in range(x.shape[0]):
-                mean[j] += part * (x[j] - mean[j])
-        if scale and totals[0] > 1.01 * totals[1]:  # roots for every row would cost more than all the rest
+                mean[j] += share * (x[j] - mean[j])
+        if scale and totals[0] > 1.01 * totals[1]:  # square roots for every row would cost more than everything else
             totals[1] = totals[0]
             for j in range(x.shape[0]):
                 factors[j] = math.sqrt(totals[0] / squares[j] / x.shape[0]) if squares[j] > SMALLEST else 0.0
@@ -99,7 +99,7 @@ def prepare_sparse(data, indices, indptr, width, normalize, constant):
 
 @compiled_sums
 def length_of(z):
-    """Euclidean length, of numbers whose squares are too large or too small, too."""
+    """Euclidean length, also of numbers whose squares overflow or underflow."""
     square = 0.0
     for j in range(z.shape[0]):
         square += z[j] * z[j]

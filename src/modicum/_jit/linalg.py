@@ -15,7 +15,7 @@ from modicum._jit import compiled
 def times(M, n, x, out):
     """out = M x for a symmetric M. Returns x . M x."""
     out[:n] = 0.0
-    for a in range(n):  # adding up rows is quicker than dot products
+    for a in range(n):  # adding up rows is faster than dot products
         for b in range(n):
             out[b] += x[a] * M[a, b]
     total = 0.0
@@ -41,7 +41,7 @@ def project(P, n, j, column, out):
 
 @compiled
 def replace_row(P, n, j, projection, pivot, probe, image):
-    """Put a row in the place of row j of the inverse: its `projection` on the others, its `pivot` beside them.
+    """Replace row j in the inverse by one with a `projection` on the others and a `pivot`.
 
     Returns the largest entry of P image - probe: zero, if image is the new matrix times probe and P its inverse.
     """
@@ -67,7 +67,7 @@ def replace_row(P, n, j, projection, pivot, probe, image):
 
 @compiled
 def empty_row(P, n, j):
-    """Take row j out of the inverse; what is left in its place means nothing."""
+    """Remove row j from the inverse; entries of row and column j are meaningless afterwards."""
     leaving = P[j, :n] / math.sqrt(P[j, j])
     for a in range(n):
         for b in range(n):
@@ -76,7 +76,7 @@ def empty_row(P, n, j):
 
 @compiled
 def delete_row(M, n, j):
-    """Row and column j go; those behind them move up."""
+    """Delete row and column j; later ones move up."""
     for a in range(n - 1):
         source = a if a < j else a + 1
         if a >= j:
@@ -97,7 +97,7 @@ def solve_forward(U, n, x):
 
 @compiled
 def delete_from_factor(U, n, j, x):
-    """Row and column j of U'U go. x is scratch of length n."""
+    """Delete row and column j of U'U. x is scratch of length n."""
     for i in range(j + 1, n):
         x[i] = U[j, i]
     for k in range(j + 1, n):  # rotate what row j leaves behind into each later row
@@ -115,14 +115,14 @@ def delete_from_factor(U, n, j, x):
 
 @compiled
 def move_last_to(U, n, j, x):
-    """Row and column n - 1 of U'U move to place j; those from j on move down by one. x is scratch of length n."""
+    """Move row and column n - 1 of U'U to index j; those from j on move down by one. x is scratch of length n."""
     for k in range(n):
         x[k] = U[k, n - 1]
         for i in range(n - 1, max(j, k), -1):
             U[k, i] = U[k, i - 1]
         if k > j:
             U[k, k] = 0.0
-    for k in range(n - 1, j, -1):  # rotate the moved column's entries below place j away; diagonals stay positive
+    for k in range(n - 1, j, -1):  # rotate the moved column's entries below index j away; diagonals stay positive
         length = math.hypot(x[k - 1], x[k])
         c, s = x[k - 1] / length, x[k] / length
         x[k - 1] = length

@@ -48,7 +48,7 @@ def first_swap(U, v, p, floor, start, least):
 
 @compiled
 def drop_slot(U, v, column, slot, start):
-    """The row in `slot`, with `column` of P, leaves: candidates from `start` on lose what it explained."""
+    """Remove the row in `slot`, with `column` of P: candidates from `start` on regain the variance it explained."""
     for s in range(start, U.shape[0]):
         share = U[s, slot] / column[slot]
         v[s] += share * U[s, slot]
@@ -59,7 +59,7 @@ def drop_slot(U, v, column, slot, start):
 
 @compiled
 def fill_slot(K, U, n, v, similar, i, slot, floor, start):
-    """Candidate i takes the empty `slot`: what candidates from `start` on share with it is explained from now on.
+    """Put candidate i into the empty `slot`, and update the candidates from `start` on.
 
     `similar` has their kernel values with it.
     """

@@ -1,11 +1,11 @@
-"""Loops over items sorted by group; `starts` is the first item of each group, and the end of the last one."""
+"""Loops over groups of consecutive items; `starts` has the first index of each group, and the end of the last."""
 
 from modicum._jit import compiled_sums
 
 
 @compiled_sums
 def add_halves(counts, averages, shares, starts, first, second):
-    """Add to the rows of `first` the statistics of groups weighted by `shares`, and the rest to those of `second`."""
+    """Add the sum of each group's items, weighted by `shares`, to `first`, and the rest to `second`."""
     for g in range(len(first)):
         for i in range(starts[g], starts[g + 1]):
             here, there = counts[i] * shares[i], counts[i] * (1.0 - shares[i])

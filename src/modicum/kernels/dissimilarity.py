@@ -21,15 +21,15 @@ from modicum.rules.invariants import TEXT
 from modicum.rules.params import TRUTH, Where
 from modicum.state.part import FUNCTION, Part
 
-PROBES, MOST_PROBED = 64, 2048  # rows whose nearest others, among so many, tell how fine distances are
-LOST_DIGITS = 1e-3  # how rough they may become
+PROBES, MOST_PROBED = 64, 2048  # rows whose nearest others, among so many, show how small distances are
+LOST_DIGITS = 1e-3  # the relative error of such distances that is accepted
 TILE = 128  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
 
 
 class Dissimilarity(Part):
-    """Dissimilarities of candidates to rows: prepare the rows once, then ask for candidates tile by tile.
+    """Dissimilarities of candidates to rows: the rows are prepared once, candidates come tile by tile.
 
-    `takes_objects` tells that rows are Python objects, `takes_sparse` that CSR matrices stay sparse.
+    `takes_objects`: rows are Python objects. `takes_sparse`: CSR matrices stay sparse.
     """
 
     takes_objects = False
@@ -59,7 +59,7 @@ class Dissimilarity(Part):
         out = np.empty((n_rows(candidates), n_rows(rows)), dtype)
         if out.size:
             prepared = self.prepare(rows)
-            run_tiles(lambda part: self.to(take(candidates, part), prepared, out[part]), len(out), TILE)
+            run_tiles(lambda tile: self.to(take(candidates, tile), prepared, out[tile]), len(out), TILE)
         return np.maximum(out, 0, out=out)
 
 
@@ -69,7 +69,7 @@ class _Product(Dissimilarity):
     def prepare(self, rows: Any) -> Any:
         if is_sparse(rows) or not self._movable:
             return None, self._right(rows).T
-        # Distances do not change when both sides move; near the origin fewer digits cancel.
+        # Distances are invariant to a shift of both sides; near the origin fewer digits cancel.
         shift = rows.mean(axis=0, dtype=np.float64)
         if not _needs_double(rows, shift):
             shift = shift.astype(rows.dtype)
@@ -108,7 +108,7 @@ class SquaredEuclidean(_Product):
 
 
 class Euclidean(SquaredEuclidean):
-    """The root of the squared distance."""
+    """The square root of the squared distance."""
 
     def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
         super().to(candidates, prepared, out)
@@ -192,7 +192,7 @@ METRIC = Where(
 
 
 def as_dissimilarity(spec: str | Callable[..., Any] | Dissimilarity, *, objects: bool = False) -> Dissimilarity:
-    """A name, a callable (on Python objects if `objects`) or a `Dissimilarity`."""
+    """The dissimilarity given by a name, a callable (on Python objects if `objects`) or a `Dissimilarity`."""
     if isinstance(spec, Dissimilarity):
         return spec
     if callable(spec):
@@ -217,7 +217,7 @@ def _needs_double(rows: np.ndarray, shift: np.ndarray) -> bool:
 
 
 def _check_answers(out: np.ndarray) -> None:
-    """Refuse what is not a number or clearly negative; a rounding below zero is let pass."""
+    """Refuse NaN and negative values, except for rounding errors below zero."""
     bad = np.argwhere(~(out >= -1e-9 * max(1.0, float(np.nanmax(out, initial=0.0)))))
     if len(bad):
         i, j = bad[0]

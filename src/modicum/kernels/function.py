@@ -16,7 +16,7 @@ from modicum.state.part import FUNCTION, Missing
 class FunctionKernel(Kernel):
     """A callable on two chunks (gives a matrix), or on two rows or two Python objects (gives a number).
 
-    It must be symmetric and positive semidefinite; nothing checks that.
+    It must be symmetric and positive semidefinite; this is not checked.
 
     Examples
     --------

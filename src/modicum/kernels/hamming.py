@@ -1,4 +1,4 @@
-"""A kernel for rows of categories: in how many columns do they differ?"""
+"""A kernel for rows of categories, by the number of columns in which they differ."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from modicum.numeric.distances import in_tiles, median_width
 class Hamming(Stationary):
     """exp(-hamming(a, b) / (2 width^2)), hamming(a, b) being the number of columns in which two rows differ.
 
-    Categories are given as numbers, whichever. The kernel is the RBF of rows in which each column is spelled out as
-    indicators of its categories, divided by sqrt(2).
+    Categories are coded as any numbers. The kernel is the RBF of rows in which each column is replaced by indicators of
+    its categories, divided by sqrt(2).
 
     Parameters
     ----------
@@ -54,6 +54,6 @@ def _looked_up(A: np.ndarray, B: np.ndarray, table: np.ndarray) -> np.ndarray:
     A = A.astype(dtype, order="C", copy=False)
     columns = np.ascontiguousarray(B.T, dtype)
     in_tiles(
-        lambda part: look_up_differences(A[part], columns, table, np.empty(len(B), np.int32), out[part]), *out.shape
+        lambda tile: look_up_differences(A[tile], columns, table, np.empty(len(B), np.int32), out[tile]), *out.shape
     )
     return out

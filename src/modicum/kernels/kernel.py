@@ -1,8 +1,8 @@
-"""Kernels between two chunks of rows: what every kernel can do, and how they combine.
+"""Kernels between two chunks of rows: their interface, and how they combine.
 
-A kernel is called with two chunks and returns the matrix of their similarities in float64: the inverses and
-determinants built on it need the digits. Kernels never change: what depends on the data (a width by the median
-heuristic) is filled in by `fitted`, and new parameters make a new kernel (`with_log_params`).
+A kernel is called with two chunks and returns the matrix of their similarities in float64, for the sake of the inverses
+and determinants computed from it. Kernels are immutable: `fitted` returns one with what depends on the data (a width by
+the median heuristic) filled in, and `with_log_params` one with other parameters.
 """
 
 import inspect
@@ -23,13 +23,13 @@ Pullback = Callable[[np.ndarray], np.ndarray]
 class Kernel(Part):
     """k(a, b) for all a of one chunk and b of another.
 
-    `takes_objects` tells that rows are Python objects, `takes_sparse` that CSR matrices stay sparse. Arguments of the
-    constructor are kept under their own names.
+    `takes_objects`: rows are Python objects. `takes_sparse`: CSR matrices stay sparse. Arguments of the constructor are
+    kept under their own names.
     """
 
     takes_objects = False
     takes_sparse = False
-    __array_ufunc__ = None  # numpy's numbers leave products with kernels to us
+    __array_ufunc__ = None  # products of numpy scalars with kernels are ours
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Kernel":
         return self  # it never changes, and a user's function is not ours to copy
@@ -50,7 +50,7 @@ class Kernel(Part):
 
     @property
     def log_params(self) -> np.ndarray:
-        """Logarithms of the parameters that can be learned, those left to `fitted` not among them."""
+        """Logarithms of the parameters that can be learned, without those left to `fitted`."""
         return np.empty(0)
 
     def with_log_params(self, values: np.ndarray) -> "Kernel":
@@ -60,7 +60,7 @@ class Kernel(Part):
     def differentiate(self, A: Any, B: Any) -> tuple[np.ndarray, Pullback]:
         """k(A, B), and the function that takes weights to d/d log_params of sum_ij weight_ij k(a_i, b_j).
 
-        Both share their work; the function needs the matrix as it is, so don't write into it.
+        Both share work; the function uses the matrix, so don't write into it.
         """
         return self(A, B), lambda weight: np.empty(0)
 

@@ -53,5 +53,5 @@ def city_block_distances(A: Any, B: Any) -> np.ndarray:
         return manhattan_distances(sparse.csr_matrix(A, dtype=np.float64), sparse.csr_matrix(B, dtype=np.float64))
     out = np.empty((n_rows(A), n_rows(B)))
     B = B.astype(np.float64, copy=False)
-    in_tiles(lambda part: cdist(A[part].astype(np.float64, copy=False), B, "cityblock", out=out[part]), *out.shape)
+    in_tiles(lambda tile: cdist(A[tile].astype(np.float64, copy=False), B, "cityblock", out=out[tile]), *out.shape)
     return out

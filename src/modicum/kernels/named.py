@@ -39,7 +39,7 @@ GIVEN_KERNEL = [Is(Kernel), OneOf(*NAMED), FUNCTION]  # the same, as an invarian
 
 
 def as_kernel(spec: str | Callable[..., Any] | Kernel, *, objects: bool = False) -> Kernel:
-    """A name, a callable (on Python objects if `objects`) or a `Kernel`.
+    """The kernel given by a name, a callable (on Python objects if `objects`) or a `Kernel`.
 
     >>> as_kernel("rbf"), as_kernel(2.0 * RBF(0.5))
     (RBF(), 2.0 * RBF(0.5))
@@ -61,7 +61,7 @@ def takes_objects(spec: Any, X: Any) -> bool:
 
 
 def may_fail(spec: Any) -> bool:
-    """Whether a kernel can fail on rows that have been checked: functions do, and so do rows that are no graphs."""
+    """Whether a kernel can fail on checked rows: a function may raise, and objects may not be valid graphs."""
     kernel = as_kernel(spec)
     return not isinstance(kernel.kernel if isinstance(kernel, Scaled) else kernel, Radial)
 
@@ -70,5 +70,5 @@ def fitted_kernel(spec: Any, rows: Any) -> Kernel:
     """The kernel with what depends on the data filled in from these rows; an error if it can't take such rows."""
     kernel = as_kernel(spec, objects=isinstance(rows, list))
     if is_sparse(rows) and not kernel.takes_sparse:
-        raise DataError(f"the kernel {kernel!r} takes no sparse rows: make them dense, or take another kernel.")
+        raise DataError(f"the kernel {kernel!r} takes no sparse rows: make them dense, or use another kernel.")
     return kernel.fitted(rows)

@@ -12,7 +12,7 @@ from modicum.rules.params import TRUTH
 class Normalized(Kernel):
     """k(a, b) / sqrt(k(a, a) k(b, b)): 1 for equal rows, the cosine of an angle in general.
 
-    Rows with k(a, a) = 0 are similar to none, themselves included.
+    Rows with k(a, a) = 0 have similarity 0 to all rows, themselves included.
 
     Examples
     --------

@@ -16,7 +16,7 @@ def fill(function: Callable[[Any, Any], Any], A: Any, B: Any, out: np.ndarray, *
 
 
 def _is_chunkwise(function: Callable[[Any, Any], Any], A: Any, B: Any) -> bool:
-    """Ask for a matrix of 2 rows and more columns than a row has: a function on two rows can't answer with one."""
+    """Whether the function gives a matrix for two chunks: one with more columns than a row can't come from two rows."""
     a, b = A[[0, -1]], B[[0] * (B.shape[1] + 1)]
     try:
         return np.shape(function(a, b)) == (2, len(b))

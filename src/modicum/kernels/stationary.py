@@ -98,14 +98,14 @@ class Radial(Stationary):
         raise NotImplementedError
 
     def _slopes(self, A: Any, B: Any, K: np.ndarray) -> np.ndarray:
-        """-k'(s) / s for all pairs; K is given for kernels that have it there."""
+        """-k'(s) / s for all pairs; K is given because some kernels need no more than it."""
         return shaped_distances(A, B, self._scale(B), self._slope)
 
     def _suitable_width(self, rows: Any) -> Any:
         return column_widths(rows) if self.ard else median_width(rows)
 
     def _scale(self, rows: Any) -> Any:
-        """What to multiply columns with."""
+        """The factor on columns."""
         width = self._given_width()
         if np.ndim(width) and len(width) != rows.shape[1]:
             raise DataError(

@@ -16,7 +16,7 @@ from modicum.kernels.kernel import Kernel
 from modicum.rules.invariants import Whole
 from modicum.rules.params import Int, check_params
 
-_NEIGHBOR = np.uint64(0xD1B54A32D192ED03)  # tells a neighbor's label from the node's own
+_NEIGHBOR = np.uint64(0xD1B54A32D192ED03)  # distinguishes a neighbor's label from the node's own
 
 
 class WeisfeilerLehman(Kernel):

@@ -1,20 +1,19 @@
-"""Figures, one per question, and a report in one HTML file.
+"""Figures and reports in one HTML file. Needs `modicum[cli]`.
 
-Every figure is a function of a learner that returns a `matplotlib.figure.Figure`; nothing is drawn through pyplot, so
-nothing is shown or kept behind your back. Needs `modicum[cli]`.
+Each figure is a function that returns a `matplotlib.figure.Figure`. pyplot is not used: nothing is shown or kept open.
 """
 
-from modicum.plot.classes import accuracy_over_stream, confusion_matrix, largest_weights, weight_images
+from modicum.plot.classifiers import accuracy_over_stream, confusion_matrix, largest_weights, weight_images
+from modicum.plot.clusters import cluster_sizes
 from modicum.plot.coresets import coreset_map, point_weights
-from modicum.plot.curves import components_over_stream, curve, utility_over_stream, value_over_stream
+from modicum.plot.curves import components_over_stream, history_over_stream, utility_over_stream, value_over_stream
 from modicum.plot.images import exemplar_images
-from modicum.plot.maps import prototype_map, sample_map
+from modicum.plot.maps import exemplar_map, prototype_map
 from modicum.plot.mixtures import component_images, component_map
-from modicum.plot.predictions import interval_coverage, predictions_and_truth
+from modicum.plot.predictions import interval_coverage, predicted_and_true
 from modicum.plot.report import write_report, write_tradeoff_report
 from modicum.plot.similarities import nearest_similarities, similarity_matrix
-from modicum.plot.sizes import cluster_sizes
-from modicum.plot.tradeoffs import data_time, risk_by_size, risk_time, search_path
+from modicum.plot.tradeoffs import data_time, risk_by_points, risk_time, search_path
 
 __all__ = [
     "accuracy_over_stream",
@@ -24,18 +23,18 @@ __all__ = [
     "components_over_stream",
     "confusion_matrix",
     "coreset_map",
-    "curve",
     "data_time",
     "exemplar_images",
+    "exemplar_map",
+    "history_over_stream",
     "interval_coverage",
     "largest_weights",
     "nearest_similarities",
     "point_weights",
-    "predictions_and_truth",
+    "predicted_and_true",
     "prototype_map",
-    "risk_by_size",
+    "risk_by_points",
     "risk_time",
-    "sample_map",
     "search_path",
     "similarity_matrix",
     "utility_over_stream",

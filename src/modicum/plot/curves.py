@@ -1,38 +1,40 @@
-"""How learning went: what a learner recorded along the stream."""
+"""Curves of `history_`: what a learner recorded over the stream."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modicum.plot.numbers import short
+from modicum.plot.formatting import short
 from modicum.plot.style import FONT, LIGHT, format_ticks, name_axes, new_figure
+from modicum.select import BlockGreedy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+AXIS = "rows seen"
+ORDERS = 50  # ratio of the largest to the smallest value from which an axis is logarithmic
+
 
 def utility_over_stream(learner: Any, *, loss: bool = False) -> "Figure":
-    """Utility (or the loss whose fall it is) against the candidates offered, swaps as a faint second curve."""
+    """Utility (or loss) of an exemplar clustering, and its swaps as a faint second curve."""
     history, name = learner.history_, "loss" if loss else "utility"
-    figure, axes = _curve(history["candidates"], history[name], "candidates offered", name)
-    _behind(axes, history["candidates"], history["swaps"], "swaps")
+    figure, axes = _curve(history["n_seen"], history[name], name)
+    _second_curve(axes, history["n_seen"], history["swaps"], "swaps")
     return figure
 
 
 def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps", *, sign: float = 1.0) -> "Figure":
-    """What a selector raises, against the rows offered, and the changes it took as a faint second curve.
+    """The value of a selector's objective, and its changes as a faint second curve.
 
-    Where decisions rest on an estimate (`BlockGreedy`) the curve is the estimate, and a dot at its end the true value.
-    A `sign` of -1 draws what it lowers instead.
+    With a `sign` of -1, minus the value. `BlockGreedy` decides by an estimate: the curve is the estimate, and a dot at
+    its end the true value.
     """
-    history = selector.history_
-    estimated = hasattr(selector, "estimate_")
-    figure, axes = _curve(
-        history["rows"], history["value"], "rows offered", f"{name}, estimated" if estimated else name
-    )
-    _behind(axes, history["rows"], history["swaps"], changes)
+    history, estimated = selector.history_, isinstance(selector, BlockGreedy)
+    n_seen = history["n_seen"]
+    figure, axes = _curve(n_seen, sign * history["value"], f"{name} (estimate)" if estimated else name)
+    _second_curve(axes, n_seen, history["swaps"], changes)
     if estimated:
-        end = history["rows"][-1], sign * selector.value_
+        end = n_seen[-1], sign * selector.value_
         axes.plot(*end, "o", color=LIGHT["accent"], markersize=6)
         look = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
         axes.annotate("true value", end, color=LIGHT["accent"], fontsize=FONT, **look)
@@ -40,41 +42,46 @@ def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps"
 
 
 def components_over_stream(mixture: Any) -> "Figure":
-    """The number of components after each round, against the rows seen, and the free energy per row behind it."""
+    """The number of components, and the free energy per row as a faint second curve."""
     history = mixture.history_
-    rows = history["n_seen"]
-    figure, axes = _curve(rows, history["components"], "rows seen", "components")
+    n_seen = history["n_seen"]
+    figure, axes = _curve(n_seen, history["components"], "components")
     axes.yaxis.get_major_locator().set_params(integer=True)
-    _behind(axes, rows, history["free_energy"] / rows, "free energy per row", filled=False)
+    _second_curve(axes, n_seen, history["free_energy"] / n_seen, "free energy per row", filled=False)
     return figure
 
 
-def curve(learner: Any, name: str) -> "Figure":
-    """One column of `history_` against its first column."""
-    history = learner.history_
-    first = next(iter(history))
-    return _curve(history[first], history[name], first, name)[0]
+def history_over_stream(learner: Any, column: str, name: str | None = None) -> "Figure":
+    """One column of `history_`, labelled with `name`; on a logarithmic axis if it varies over orders of magnitude."""
+    n_seen, y = learner.history_["n_seen"], learner.history_[column]
+    figure, axes = _curve(n_seen, y, name or column)
+    known = y[np.isfinite(y)]
+    if known.min(initial=np.inf) > 0 and known.max() > ORDERS * known.min():
+        axes.set_yscale("log")
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(lambda value, _: short(value))
+    return figure
 
 
-def _curve(x: np.ndarray, y: np.ndarray, x_name: str, y_name: str) -> tuple["Figure", Any]:
+def _curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]:
     figure, axes = new_figure()
-    axes.plot(x, y, color=LIGHT["accent"], linewidth=1.8, label=y_name, marker="o" if len(x) == 1 else None)
-    name_axes(axes, x_name, y_name)
+    axes.plot(n_seen, y, color=LIGHT["accent"], linewidth=1.8, label=name, marker="o" if len(y) == 1 else None)
+    name_axes(axes, AXIS, name)
     format_ticks(axes.xaxis, short)
     format_ticks(axes.yaxis, lambda value: short(value) if abs(value) >= 1e6 else f"{value:,.8g}")
     axes.margins(x=0.02)
     return figure, axes
 
 
-def _behind(axes: Any, x: np.ndarray, y: np.ndarray, name: str, *, filled: bool = True) -> None:
-    """A faint second curve with an axis of its own on the right; filled down to zero, or alone."""
+def _second_curve(axes: Any, n_seen: np.ndarray, y: np.ndarray, name: str, *, filled: bool = True) -> None:
+    """A faint curve behind the first, with an axis on the right; filled down to zero unless told otherwise."""
     second = axes.twinx()
-    second.plot(x, y, color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label=name)
+    second.plot(n_seen, y, color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label=name)
     for spine in second.spines.values():
         spine.set_visible(False)
     second.tick_params(colors=LIGHT["soft"], labelsize=FONT, length=0, pad=5)
     if filled:
-        second.fill_between(x, y, color=LIGHT["soft"], linewidth=0, alpha=0.13)
+        second.fill_between(n_seen, y, color=LIGHT["soft"], linewidth=0, alpha=0.13)
         second.set_ylim(bottom=0)
     format_ticks(second.yaxis, short)
     second.set_ylabel(name, color=LIGHT["soft"], fontsize=FONT, labelpad=6)

@@ -1,4 +1,4 @@
-"""What a report is made of: a page of sections, a section of blocks. The template draws a block by its `kind`."""
+"""The contents of a report: a page of sections, a section of blocks. The template renders a block by its `kind`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from modicum.plot import numbers
+from modicum.plot import formatting
 from modicum.state.part import Part
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a report may tell beyond the learner itself; see `write_report`."""
+    """What a report may show besides the learner itself; see `write_report`."""
 
     command: str | None = None
     source: str | None = None
@@ -41,7 +41,7 @@ class Code(Block):
 
 @dataclass(frozen=True)
 class Facts(Block):
-    """Label and value; the first few of a page as large figures in a strip."""
+    """Labels and values; `large` ones are the headline figures of a page."""
 
     kind = "facts"
     items: Sequence[tuple[str, str]]
@@ -50,7 +50,7 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Figure(Block):
-    """An SVG drawing; a tall one takes the room of two."""
+    """An SVG drawing; a tall one spans two rows of the layout."""
 
     kind = "figure"
     svg: str
@@ -60,7 +60,7 @@ class Figure(Block):
 
 @dataclass(frozen=True)
 class Column:
-    """Cells of a table; `bars` (0 to 1) are drawn beneath the cells."""
+    """The cells of one column of a table; `bars` (0 to 1) are drawn below the cells."""
 
     name: str
     cells: Sequence[str]
@@ -69,7 +69,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, values: Sequence[Any]) -> "Column":
-        cells, numeric = numbers.column(values)
+        cells, numeric = formatting.column(values)
         return cls(name, cells, numeric)
 
 
@@ -85,7 +85,7 @@ class Table(Block):
 
 @dataclass(frozen=True)
 class Card:
-    """One kept row as people see it: a picture or a text, a caption, and how much it stands for (0 to 1)."""
+    """One row to look at: a picture or a text, a caption, and a bar for its weight (0 to 1)."""
 
     caption: Sequence[str]
     text: str = ""
@@ -95,7 +95,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Cards(Block):
-    """Texts in columns, or pictures in a dense grid. The first are in view, the others a click away."""
+    """Texts in columns, or pictures in a dense grid. The first are visible, the others behind a click."""
 
     kind = "cards"
     cards: Sequence[Card]
@@ -106,7 +106,7 @@ class Cards(Block):
 
     @property
     def open(self) -> int:
-        return 200 if self.pictures else 12  # what a reader is glad to scroll past on a phone
+        return 200 if self.pictures else 12  # more is too much to scroll past on a phone
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Page:
 
 
 def describe(value: Any) -> str:
-    """A parameter's value in a few words."""
+    """The value of a parameter, abbreviated."""
     if isinstance(value, np.ndarray) or hasattr(value, "shape"):
         return f"array of shape {tuple(value.shape)}"
     if isinstance(value, list | tuple) and len(value) > 8:

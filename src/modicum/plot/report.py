@@ -1,4 +1,4 @@
-"""The report: one HTML file that tells what was learned, and needs nothing beside it to be read."""
+"""Reports: one self-contained HTML file on what was learned."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,7 @@ from modicum.plot.pages import content_of
 from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
 from modicum.state.files import write_atomically
-from modicum.tradeoff.table import Tradeoff
-from modicum.tradeoff.tram import Tram
+from modicum.tradeoff import Tradeoff, Tram
 
 
 def write_report(
@@ -30,18 +29,18 @@ def write_report(
     image: tuple[int, ...] | None = None,
     text: str | None = None,
 ) -> None:
-    """Write what a learner learned to one HTML file that can be read offline, on a phone and on paper.
+    """Write a report on a learner: one HTML file for offline reading, phones and print.
 
     Parameters
     ----------
     path : where to write
     learner : a fitted learner of any kind
-    command : the command that made the report, to be shown in it
+    command : the command to show
     source : the name of the data
-    seconds : the time learning took
-    picks : columns of the kept rows (exemplars or sample) by name, in the learner's order. Default: the rows themselves
+    seconds : the time spent learning
+    picks : columns of the chosen rows by name, in the order of `learner.picks()`. Default: the rows themselves
     image : (height, width) or (height, width, 3) if rows are flattened pictures
-    text : the column of `picks` that is text to read
+    text : the column of `picks` to show as text
 
     Examples
     --------
@@ -51,7 +50,7 @@ def write_report(
     >>> model = ExemplarClustering(3, random_state=0).fit(np.random.default_rng(0).normal(size=(500, 2)))
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
     >>> write_report(path, model, source="some points")
-    >>> "3 exemplars stand for 500 rows" in path.read_text()
+    >>> "3 exemplars represent 500 rows" in path.read_text()
     True
     """
     learner._check_fitted()
@@ -67,26 +66,26 @@ def write_tradeoff_report(
     command: str | None = None,
     source: str | None = None,
 ) -> None:
-    """Write what a search for a risk found to one HTML file, with the curves of `modicum.coreset.tradeoff` if given.
+    """Write a report on a search, with the curves of `modicum.tradeoff.tradeoff` if given.
 
     Parameters
     ----------
     path : where to write
     tram : a fitted `Tram`
-    curves : measured on rows like those that were searched
+    curves : a `Tradeoff` measured on similar rows
     command, source : as for `write_report`
     """
     sentence, sections = tradeoffs(tram, curves)
     context = Context(command, source)
-    page = Page(source or "Tram", "Tram", sentence, [*sections, _how_it_was_made(tram, context)])
+    page = Page(source or "Tram", "Tram", sentence, [*sections, _parameters(tram, context)])
     write_atomically(path, render(page).encode())
 
 
 def make_page(learner: Learner, context: Context) -> Page:
-    """The learner's own sentence and sections in the frame that all reports share."""
+    """The page of a learner, with its parameters at the end."""
     kind = type(learner).__name__
     sentence, sections = content_of(learner, context)
-    return Page(context.source or kind, kind, sentence, [*sections, _how_it_was_made(learner, context)])
+    return Page(context.source or kind, kind, sentence, [*sections, _parameters(learner, context)])
 
 
 def render(page: Page) -> str:
@@ -101,7 +100,9 @@ def render(page: Page) -> str:
     return template.render(page=page, light=LIGHT, dark=DARK, version=__version__, date=date)
 
 
-def _how_it_was_made(estimator: BaseEstimator, context: Context) -> Section:
+def _parameters(estimator: BaseEstimator, context: Context) -> Section:
     params = estimator.get_params(deep=False)
     parameters = Facts([(name, describe(value)) for name, value in params.items()])
-    return Section("How it was made", [Code(context.command), parameters] if context.command else [parameters])
+    if context.command:
+        return Section("Command and parameters", [Code(context.command), parameters])
+    return Section("Parameters", [parameters])

@@ -1,4 +1,4 @@
-"""One calm look for all figures, and figures as SVG that takes its colours from the page around it."""
+"""The style of all figures, and their SVG, which takes its colours from the page around it."""
 
 import io
 import re
@@ -14,16 +14,16 @@ from modicum._optional import require
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The names are CSS variables in a report, so each colour has a dark twin. Figures on their own are light.
+# The names are CSS variables in a report, each with a dark variant. Figures outside of reports are light.
 LIGHT = {"ink": "#1d2730", "soft": "#5b6772", "line": "#dde2e7", "accent": "#0f6e8c", "paper": "#fefefe"}
 DARK = {"ink": "#e7ebee", "soft": "#9aa7b2", "line": "#33404a", "accent": "#62b7d3", "paper": "#12181d"}
 
-# Paul Tol's "bright": distinct for colour-blind readers, and on light and dark paper alike.
+# Paul Tol's "bright": distinct for colour-blind readers, on light and dark backgrounds.
 PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
 
-WIDTH = 4.8  # inches: text keeps a readable size when a phone squeezes the figure
+WIDTH = 4.8  # inches: text stays readable on a phone
 FONT = 10
-RASTER_DPI = 220  # for clouds of points, drawn as pixels within the SVG
+RASTER_DPI = 220  # of point clouds, which are rasterized within the SVG
 
 
 def empty_figure(height: float, width: float = WIDTH) -> "Figure":
@@ -34,7 +34,7 @@ def empty_figure(height: float, width: float = WIDTH) -> "Figure":
 
 
 def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any]:
-    """A figure and its axes: a light grid behind, nothing at the top and at the sides."""
+    """A figure and its axes, with a light grid and no frame but the bottom line."""
     figure = empty_figure(height, width)
     axes = figure.subplots()
     axes.set_facecolor("none")
@@ -48,21 +48,21 @@ def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any
 
 
 def name_axes(axes: Any, x: str, y: str) -> None:
-    """Labels in a quiet colour; a dollar sign in a column's name is just that."""
+    """Label the axes; a dollar sign in the name of a column is taken literally."""
     axes.set_xlabel(x, color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
     axes.set_ylabel(y, color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
 
 
 def format_ticks(axis: Any, text: Callable[[float], str]) -> None:
-    """Few tick labels, written by `text`."""
+    """A few ticks, labelled by `text`."""
     axis.set_major_locator(require("matplotlib.ticker", "plots").MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(lambda value, _: text(value))
 
 
 def shades(values: np.ndarray) -> np.ndarray:
-    """Numbers from -1 to 1 as a picture: blue above zero, red below, as strong as they are far from it.
+    """Numbers from -1 to 1 as RGBA: blue above zero, red below, opaque in proportion to the magnitude.
 
-    Zero is clear, so that it suits light and dark paper.
+    Zero is transparent, for light and dark backgrounds alike.
     """
     to_rgb = require("matplotlib.colors", "plots").to_rgb
     above, below = np.array(to_rgb(PALETTE[0])), np.array(to_rgb(PALETTE[1]))
@@ -70,7 +70,7 @@ def shades(values: np.ndarray) -> np.ndarray:
 
 
 def as_svg(figure: "Figure", alt: str) -> str:
-    """The figure as an `<svg>` element for an HTML page, in the page's own colours and letters."""
+    """The figure as an `<svg>` element for an HTML page, in the colours and the font of the page."""
     out = io.StringIO()
     with require("matplotlib", "plots").rc_context({"svg.fonttype": "none", "svg.hashsalt": "modicum"}):
         figure.savefig(out, format="svg", transparent=True, dpi=RASTER_DPI)

@@ -1,4 +1,4 @@
-"""What a risk takes: time against rows and risks, risk against sizes (lucic2015, Figures 1 and 2), a search's path."""
+"""Figures of tradeoffs: time against rows and risk, risk against points (lucic2015, Figures 1 and 2), a search."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,83 +6,90 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum._optional import require
-from modicum.plot.numbers import about, duration, measure, short
+from modicum.plot.formatting import about, duration, measure, short
 from modicum.plot.style import FONT, LIGHT, PALETTE, format_ticks, name_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 3.2
-BAND = 0.16  # opacity: bands may lie over each other
-WIDE = 5  # a ratio of the largest to the least from which ticks at 1, 2, 5, 10 are many enough
-FEW_ROUNDS = 7  # more would write over each other
-NAMES = {"coreset": "oracle, coresets", "uniform": "oracle, plain samples"}
+BAND = 0.16  # opacity: bands may overlap
+WIDE = 5  # ratio of largest to smallest from which ticks at 1, 2, 5, 10 are enough
+FEW_ROUNDS = 7  # rounds that are all labelled; labels of more would overlap
+BACKGROUND = {"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.85, "pad": 1}  # of labels over lines
+NAMES = {"coreset": "oracle, coresets", "uniform": "oracle, uniform samples"}
 
 
 def data_time(tradeoff: Any, risk: float, *, trams: Sequence[Any] = ()) -> "Figure":
-    """Least time for one risk against the rows there are: an oracle per method, and fitted `Tram`s beside them.
+    """Least time to reach one risk against the number of rows: the oracle of each method, and fitted `Tram`s.
 
-    Bands hold four runs in five. A method has no curve where no size of a summary is enough.
+    Bands are the 10% to 90% range of runs. A method has no curve where it does not reach the risk.
     """
     figure, axes = new_figure(HEIGHT)
     for method, colour in _with_colours(tradeoff.methods):
         _draw(axes, tradeoff.data_time(risk, method), _name(method), colour)
     _draw_trams(axes, trams, lambda tram: tram.n_rows_)
-    _dress(axes, "rows there are", f"time for a risk of {measure(risk)}")
+    _label(axes, "rows available", f"time to reach a risk of {measure(risk)}")
     _scale(axes, "x", short)
     _scale(axes, "y", duration)
     return figure
 
 
-def risk_time(tradeoff: Any, rows: int | None = None, *, trams: Sequence[Any] = ()) -> "Figure":
-    """Least time against the risk that is wanted, for a number of rows (by default all): as `data_time`.
+def risk_time(tradeoff: Any, max_rows: int | None = None, *, trams: Sequence[Any] = ()) -> "Figure":
+    """Least time against the risk to reach with at most `max_rows` rows (by default all), as `data_time`.
 
-    Risks go up to twice the least one.
+    Risks up to twice the smallest one are shown.
     """
-    rows = max(tradeoff.rows) if rows is None else rows
-    best = min(cell.risk for cell in tradeoff.cells(rows=rows))
+    max_rows = max(tradeoff.n_rows) if max_rows is None else max_rows
+    best = min(cell.risk for cell in tradeoff.cells(max_rows=max_rows))
     figure, axes = new_figure(HEIGHT)
     for method, colour in _with_colours(tradeoff.methods):
-        curve = tradeoff.risk_time(method, rows)
+        curve = tradeoff.risk_time(method, max_rows)
         shown = curve.x <= best + abs(best)
-        _draw(axes, [part[shown] for part in curve], _name(method), colour)
+        _draw(axes, [column[shown] for column in curve], _name(method), colour)
     _draw_trams(axes, trams, lambda tram: tram.target_)
-    _dress(axes, "risk", f"time with {about(rows)} rows")
+    _label(axes, "risk", f"time with {about(max_rows)} rows")
     _scale(axes, "x", short)
     _scale(axes, "y", duration)
     return figure
 
 
-def risk_by_size(tradeoff: Any, rows: int | None = None) -> "Figure":
-    """Risk against the points of summaries of a number of rows (by default all), and of samples of so many rows."""
-    rows = max(tradeoff.rows) if rows is None else rows
+def risk_by_points(tradeoff: Any, n_rows: int | None = None) -> "Figure":
+    """Risk against the number of points: of coresets of `n_rows` rows (by default all), and of uniform samples."""
+    n_rows = max(tradeoff.n_rows) if n_rows is None else n_rows
     figure, axes = new_figure(HEIGHT)
     for method, colour in _with_colours(tradeoff.methods):
-        cells = [cell for cell in tradeoff.cells(method, rows) if cell.rows in (rows, cell.size)]
-        cells.sort(key=lambda cell: cell.size)
-        sizes, risks = [cell.size for cell in cells], [cell.risk for cell in cells]
+        cells = [cell for cell in tradeoff.cells(method, n_rows) if cell.n_rows in (n_rows, cell.n_points)]
+        cells.sort(key=lambda cell: cell.n_points)
+        points, risks = [cell.n_points for cell in cells], [cell.risk for cell in cells]
         low, high = np.reshape([cell.risk_range for cell in cells], (-1, 2)).T
-        _draw(axes, (sizes, risks, low, high), _name(method).removeprefix("oracle, "), colour)
-    _dress(axes, f"points of {about(rows)} rows", "risk")
+        _draw(axes, (points, risks, low, high), _name(method).removeprefix("oracle, "), colour)
+    _label(axes, f"points chosen from {about(n_rows)} rows", "risk")
     _scale(axes, "x", short)
     _scale(axes, "y", short)
     return figure
 
 
 def search_path(tram: Any) -> "Figure":
-    """The risk after each round of a `Tram` against the time spent, down to the one that was wanted."""
+    """The risk after each round of a `Tram` against the time spent, and the target."""
     seconds = np.cumsum([made.seconds for made in tram.path_])
     risks = [made.risk for made in tram.path_]
     figure, axes = new_figure(HEIGHT)
     axes.plot(seconds, risks, color=LIGHT["accent"], linewidth=1.8, marker="o", markersize=5)
-    for made, place in zip(tram.path_, zip(seconds, risks, strict=True), strict=True):
-        if len(risks) <= FEW_ROUNDS or made in (tram.path_[0], tram.path_[-1]):
-            look = {"xytext": (5, 5), "textcoords": "offset points", "color": LIGHT["soft"], "fontsize": 8}
-            axes.annotate(f"{about(made.rows)} rows\n{about(made.size)} points", place, **look)
-    _draw_level(axes, tram.target_, "wanted")
+    for i, made in enumerate(tram.path_):
+        if len(risks) <= FEW_ROUNDS or i in (0, len(risks) - 1):
+            rises = i + 1 < len(risks) and risks[i + 1] > risks[i]  # the label goes to the other side of the curve
+            look = {
+                "xytext": (6, -6 if rises else 6),
+                "textcoords": "offset points",
+                "va": "top" if rises else "bottom",
+            }
+            words = f"{about(made.n_rows)} rows\n{about(made.n_points)} points"
+            axes.annotate(words, (seconds[i], risks[i]), color=LIGHT["soft"], fontsize=8, bbox=BACKGROUND, **look)
+    _draw_level(axes, tram.target_, "target")
     if tram.reference_ is not None:
         _draw_level(axes, tram.reference_.risk, "best")
-    name_axes(axes, "time spent", "risk on rows held out")
+    name_axes(axes, "time spent", "risk on held-out rows")
     format_ticks(axes.xaxis, duration)
     format_ticks(axes.yaxis, short)
     axes.set_xlim(0, 1.25 * seconds[-1])
@@ -105,16 +112,16 @@ def _draw(axes: Any, curve: Sequence[Any], name: str, colour: str) -> None:
     axes.fill_between(x, low, high, color=colour, linewidth=0, alpha=BAND)
 
 
-def _draw_trams(axes: Any, trams: Sequence[Any], place: Callable[[Any], float]) -> None:
-    """The time that searches took; of those at one place, the median and four in five."""
+def _draw_trams(axes: Any, trams: Sequence[Any], x_of: Callable[[Any], float]) -> None:
+    """The time of searches; of those with the same x, the median and the 10% to 90% range."""
     times: dict[float, list[float]] = {}
     for tram in trams:
         if tram.reached_:
-            times.setdefault(place(tram), []).append(tram.seconds_)
+            times.setdefault(x_of(tram), []).append(tram.seconds_)
     if times:
         x = sorted(times)
-        low, middle, high = np.transpose([np.quantile(times[at], (0.1, 0.5, 0.9)) for at in x])
-        _draw(axes, (x, middle, low, high), "TRAM", LIGHT["ink"])
+        low, median, high = np.transpose([np.quantile(times[at], (0.1, 0.5, 0.9)) for at in x])
+        _draw(axes, (x, median, low, high), "TRAM", LIGHT["ink"])
 
 
 def _draw_level(axes: Any, level: float, name: str) -> None:
@@ -123,13 +130,13 @@ def _draw_level(axes: Any, level: float, name: str) -> None:
     axes.annotate(name, (0, level), xycoords=("axes fraction", "data"), **look)
 
 
-def _dress(axes: Any, x: str, y: str) -> None:
+def _label(axes: Any, x: str, y: str) -> None:
     name_axes(axes, x, y)
     axes.legend(frameon=False, fontsize=FONT, labelcolor=LIGHT["soft"])
 
 
 def _scale(axes: Any, which: str, text: Callable[[float], str]) -> None:
-    """The axis "x" or "y" in equal ratios, unless numbers are not all above zero; labels are written by `text`."""
+    """A logarithmic axis "x" or "y" if all numbers are positive; ticks are labelled by `text`."""
     axis = getattr(axes, f"{which}axis")
     low, high = axis.get_data_interval()
     format_ticks(axis, text)

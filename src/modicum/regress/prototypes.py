@@ -165,9 +165,10 @@ class PrototypeRegressor(Regressor):
             mean = float(y.mean()) if self.fit_intercept else 0.0
             left, right = K + self.regularization * np.eye(len(K)), y - mean
         else:
-            y, weight = np.asarray(self._sample.targets_), self._sample.weights_ * self._sample.n_retained_
+            y, masses = np.asarray(self._sample.targets_), self._sample.point_weights_
+            weight = masses * (len(y) / masses.sum())
             mean = float(np.average(y, weights=weight)) if self.fit_intercept else 0.0
-            features = kernel(S, self._sample.rows_)  # (b, |R|)
+            features = kernel(S, self._sample.points_)  # (b, |R|)
             left, right = features * weight @ features.T + self.regularization * K, features @ (weight * (y - mean))
         left[np.diag_indices_from(left)] += JITTER * (np.trace(left) / max(1, len(left)) or 1.0)
         return cho_solve(cho_factor(left), right), mean

@@ -1,4 +1,4 @@
-"""Rows: of any kind, kept under slots, waiting, sampled."""
+"""Rows of any kind: kept under slots, buffered, sampled."""
 
 from modicum.rows.bottom_k import BottomK
 from modicum.rows.kinds import are_objects, as_csr, average_bytes, equal_rows, is_sparse, n_rows, take

@@ -2,8 +2,8 @@
 
 efraimidis2006 (exponential keys), cohen2007 (bottom-k samples, their threshold and their weights). Every row has a key
 drawn from the exponential law with its weight as rate; the `size` smallest keys are kept, and the next smallest is
-remembered as the threshold. Then two samples merge exactly (keep the smallest keys of both), and row i, kept when its
-key is below the threshold t, stands for w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight.
+kept as the threshold. Then two samples merge exactly (keep the smallest keys of both), and row i, kept when its key is
+below the threshold t, represents w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from modicum.state.part import Part
 
 
 class BottomK(Part):
-    """Which rows of a stream a sample keeps: keys, weights and row ids under slots, without the rows."""
+    """Keys, weights and ids of the sampled rows, under slots; the rows are kept elsewhere."""
 
     _invariants = {
         "keys": Array("float64", "n", low=0.0),
@@ -39,9 +39,9 @@ class BottomK(Part):
     def offer(
         self, count: int, weights: np.ndarray | None, row_ids: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Let `count` rows compete. Returns (slots, rows): which of these rows take which slots.
+        """Offer `count` rows. Returns (slots, rows): which of these rows go into which slots.
 
-        Slots from the present length on are new. Cost: O(rows let in + size), not O(count), once the sample is full.
+        Slots from the present length on are new. Cost: O(accepted rows + size), not O(count), once the sample is full.
         """
         self.total_weight += count if weights is None else float(weights.sum())
         rows, keys = self._below_threshold(count, weights, rng)
@@ -49,13 +49,13 @@ class BottomK(Part):
         return self._admit(keys, new_weights, row_ids[rows], rows)
 
     def merge(self, other: "BottomK") -> tuple[np.ndarray, np.ndarray]:
-        """Absorb another sample, not smaller than this; returns (slots, slots of other that take them)."""
+        """Merge another sample of at least this size; returns (slots, slots of other that go there)."""
         self.total_weight += other.total_weight
         self.threshold = min(self.threshold, other.threshold)
         return self._admit(other.keys, other.weights, other.row_ids, np.arange(len(other)))
 
     def shrink_to(self, size: int) -> np.ndarray:
-        """Hold at most `size` rows from now on; returns the slots that stay, in their order."""
+        """Keep at most `size` rows from now on; returns the slots that stay, in their order."""
         self.size = min(self.size, size)
         stay, self.threshold = _smallest(self.keys, self.size, self.threshold)
         for name in ("keys", "weights", "row_ids"):
@@ -70,12 +70,12 @@ class BottomK(Part):
     def slots_of(self, row_ids: np.ndarray) -> np.ndarray:
         """The slots of kept rows with these ids, -1 where there is none."""
         order = np.argsort(self.row_ids)
-        place = np.searchsorted(self.row_ids, row_ids, sorter=order)
-        slots = order[np.minimum(place, len(order) - 1)]
+        position = np.searchsorted(self.row_ids, row_ids, sorter=order)
+        slots = order[np.minimum(position, len(order) - 1)]
         return np.where(self.row_ids[slots] == row_ids, slots, -1)
 
     def shares(self) -> np.ndarray:
-        """The part of the stream's weight that each kept row stands for; they sum to 1."""
+        """The share of the stream's weight that each kept row represents; they sum to 1."""
         represented = self.weights / -np.expm1(-self.weights * self.threshold)
         return represented / represented.sum()
 
@@ -85,7 +85,7 @@ class BottomK(Part):
         """Rows whose keys fall below the threshold, and the keys.
 
         Keys below t are the points of a Poisson process of rate 1 on [0, total weight] x [0, t], each belonging to the
-        row whose stretch of weight it falls into: draw those points, not a key per row.
+        row whose interval of weight it falls into: those points are drawn, not a key per row.
         """
         total = float(count) if weights is None else float(weights.sum())
         if total * self.threshold > count:  # more points than rows: the sample is not full yet, or some are heavy
@@ -97,7 +97,7 @@ class BottomK(Part):
         where = rng.uniform(0.0, ends[-1], points)
         keys = rng.uniform(0.0, self.threshold, points)
         hit = np.minimum(np.searchsorted(ends, where, side="right"), count - 1)
-        order = np.lexsort((keys, hit))  # the row's key is the smallest of its points
+        order = np.lexsort((keys, hit))  # a row's key is the smallest of its points
         hit, keys = hit[order], keys[order]
         first = np.ones(points, bool)
         first[1:] = hit[1:] != hit[:-1]
@@ -106,7 +106,7 @@ class BottomK(Part):
     def _admit(
         self, keys: np.ndarray, weights: np.ndarray, row_ids: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Keep the smallest of old and new keys; newcomers take the leavers' slots, then new ones."""
+        """Keep the smallest of old and new keys; new rows go into the slots that become free, then into new ones."""
         old = len(self)
         stay, self.threshold = _smallest(np.concatenate([self.keys, keys]), self.size, self.threshold)
         come = stay[stay >= old] - old

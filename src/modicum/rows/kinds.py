@@ -31,21 +31,21 @@ def _consecutive(X: Any, start: int, stop: int) -> Any:
 
 
 def as_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> Any:
-    """A CSR matrix of arrays that are known to fit, which are neither checked nor copied."""
+    """A CSR matrix of arrays that are known to be valid, which are neither checked nor copied."""
     made = sparse.csr_matrix((len(indptr) - 1, width), dtype=data.dtype)
     made.data, made.indices, made.indptr = data, indices, indptr
     return made
 
 
 def equal_rows(A: Any, B: Any) -> np.ndarray:
-    """Whether each row of A is the row of B at the same place."""
+    """Whether each row of A equals the row of B at the same position."""
     if isinstance(A, list):
         return np.array([a == b for a, b in zip(A, B, strict=True)], bool)
     return np.asarray((A != B).sum(axis=1)).ravel() == 0
 
 
 def average_bytes(X: Any) -> int:
-    """Bytes of a row, on average and with a margin where rows differ in size."""
+    """Mean bytes of a row, with a margin where rows differ in size."""
     if isinstance(X, list):
         return int(1.25 * sum(map(sys.getsizeof, X)) / len(X)) + 8
     if is_sparse(X):
@@ -54,7 +54,7 @@ def average_bytes(X: Any) -> int:
 
 
 def are_objects(X: Any) -> bool:
-    """Whether rows are Python objects: strings, or things that do not line up as numbers."""
+    """Whether rows are Python objects: strings, or others that are no numbers in columns."""
     if not isinstance(X, list):
         return getattr(X, "ndim", 2) == 1 and X.dtype.kind in "OUS"
     row = X[0]

@@ -1,7 +1,7 @@
-"""Kept rows: a container that grows to a size and is then written in place.
+"""Kept rows: containers that grow up to a limit and are then written in place.
 
-Three kinds with the same verbs: dense arrays, sparse matrices, and any Python objects. Indices into
-it are called slots.
+Three kinds with the same methods: dense arrays, sparse matrices, and any Python objects. Indices into them are called
+slots.
 """
 
 import sys
@@ -34,10 +34,10 @@ class Rows(Part):
 
     @abstractmethod
     def put(self, slots: np.ndarray, X: Any) -> None:
-        """Rows of X take the given slots; those from the present length on, in order, are new."""
+        """Put rows of X into the given slots; those from the present length on, in order, are new."""
 
     def keep(self, slots: np.ndarray) -> None:
-        """Drop all other slots; the kept ones are numbered anew."""
+        """Drop all other slots; the kept ones are renumbered."""
         self.values = take(self.values, slots)
 
     @property
@@ -46,7 +46,7 @@ class Rows(Part):
 
 
 class DenseRows(Rows):
-    """Rows of a dense array. Room is doubled up to the limit, so growing row by row is cheap."""
+    """Rows of a dense array. The allocation is doubled up to the limit, so growing row by row is cheap."""
 
     kind = "dense"
     _invariants = {
@@ -79,14 +79,14 @@ class DenseRows(Rows):
 
     @property
     def nbytes(self) -> int:
-        return self.values.nbytes  # room for more, up to the limit, is planned for
+        return self.values.nbytes  # plans cover the unused allocation, up to the limit
 
     def _fields(self) -> dict[str, Any]:
         return {"_room": self.values, "_count": self._count, "_limit": self._limit}
 
 
 class SparseRows(Rows):
-    """Rows of a CSR matrix, stitched anew when some change: O(non-zeros) per chunk."""
+    """Rows of a CSR matrix, which is rebuilt when some change: O(non-zeros) per chunk."""
 
     kind = "sparse"
     _invariants = {
@@ -97,9 +97,9 @@ class SparseRows(Rows):
         self.values = sparse.csr_matrix((0, width), dtype=dtype)
 
     def put(self, slots: np.ndarray, X: Any) -> None:
-        count, come = len(self), n_rows(X)
+        count = len(self)
         order = np.arange(max(count, int(slots.max(initial=-1)) + 1))
-        order[slots] = count + np.arange(come)
+        order[slots] = count + np.arange(n_rows(X))
         self.values = sparse.vstack([self.values, X], format="csr", dtype=self.values.dtype)[order]
 
     @property
@@ -120,7 +120,7 @@ class ObjectRows(Rows):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "ObjectRows":
         same = ObjectRows()
-        same.values = list(self.values)  # objects are kept, never changed
+        same.values = list(self.values)  # objects are never changed
         return same
 
     def put(self, slots: np.ndarray, X: Any) -> None:

@@ -1,4 +1,4 @@
-"""The first rows of a stream, for learners that have to find something from them before they can begin."""
+"""Buffered rows: the first of a stream, for learners that are initialized from several rows at once."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from modicum.state.part import Part
 
 
 class Waiting(Part):
-    """Rows with their ids, targets and weights, before there are enough of them to begin with."""
+    """Buffered rows with their ids, targets and weights."""
 
     _invariants = {
         "rows": RowsOf("n"),

@@ -1,4 +1,4 @@
-"""Choose the rows worth keeping: objectives, and the algorithms that raise them on a stream."""
+"""Selectors: objectives of sets of rows, and algorithms that maximise them on a stream."""
 
 from modicum.select.block_greedy import BlockGreedy
 from modicum.select.online_greedy import OnlineGreedy

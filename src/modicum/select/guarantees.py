@@ -1,10 +1,10 @@
-"""What the theorems promise, with the numbers filled in and the conditions named.
+"""Guarantees of selectors: bounds on what any set of rows could have reached, with numbers and conditions.
 
 gomes2010, Theorem 4; schlegel2017, Theorem 1; badanidiyuru2014, kazemi2019, buschjager2021 for sieves. Values are those
-of the objective with every row's least gain taken off, so that they start from zero and never fall.
+of the objective minus every row's least gain, so that they start from zero and never fall.
 
 For a monotone submodular F, a set A of k rows, any j in A with F(A) - F(A - j) = loss, and rows r that gain at most eta
-in the place of j, every set B of k such rows has (inequality 8.1 of gomes2010)
+by replacing j, every set B of k such rows has (inequality 8.1 of gomes2010)
 
     F(B) <= F(A) + sum over r in B of [F(A - j + r) - F(A - j)] <= F(A) + k (loss + eta)
 
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from modicum.contract.guarantee import Guarantee
 from modicum.kernels import Kernel
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.precomputed import Precomputed
@@ -23,24 +24,23 @@ from modicum.rows import BottomK
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarantee:
-    """What no set of `n_chosen` rows of the stream exceeds, if the conditions hold.
+class SelectionGuarantee(Guarantee):
+    """A value that no set of `n_chosen` rows of the stream exceeds, if the conditions hold.
 
     Attributes
     ----------
     value : float
-        That of the chosen rows, on the validation sample where there is one.
+        The value of the chosen rows, on the validation sample where there is one.
     n_chosen : int
         The most rows that a set may have.
     ceiling : float
-        What no set can exceed, whatever was chosen.
+        What no set can exceed, whatever was chosen: the trivial bound.
     epsilon, confidence : float
-        Error of the value of any such set on the validation sample, and with which probability it holds for all of
-        them.
+        Error of the values of all such sets on the validation sample, and the probability with which it holds.
     assumptions : tuple of str
-        What the ceiling and the theorem need and nothing checks.
+        What the trivial bound and the theorem assume without a check.
     conditions : tuple of str
-        All that the theorem needs and nothing checks, the assumptions included.
+        All that the theorem assumes without a check, the assumptions included.
     """
 
     value: float
@@ -78,10 +78,10 @@ class Guarantee:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwapGuarantee(Guarantee):
+class SwapGuarantee(SelectionGuarantee):
     """Theorem 4 of gomes2010, for sets that no swap improves by more than `eta`.
 
-    `least_loss` is what the chosen rows lose with the least useful of them.
+    `least_loss` is the loss of removing the least useful of the chosen rows.
     """
 
     least_loss: float
@@ -92,27 +92,27 @@ class SwapGuarantee(Guarantee):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineGuarantee(Guarantee):
-    """Theorem 1 of schlegel2017: the same for a stream that brings rows like the best ones again and again.
+class OnlineGuarantee(SelectionGuarantee):
+    """Theorem 1 of schlegel2017: the same for a stream in which rows similar to the best ones come repeatedly.
 
-    A row that is refused gains at most threshold + estimate_error in the place of the least useful prototype, and one
-    of the best set at most coverage_error more. The paper asks for the error of the estimate of all sets at once; here
-    it is that of the swaps of the present set, which is all that the proof needs.
+    A row that is refused gains at most required_gain + estimate_error by replacing the least useful prototype, and one
+    of the best set at most coverage_error more. The paper uses the error of the estimates of all sets; here it is that
+    of the swaps of the present set, which is all that the proof needs.
     """
 
     least_loss: float
     coverage_error: float
     estimate_error: float
-    threshold: float
+    required_gain: float
 
     def _by_theorem(self) -> float:
-        gain = self.coverage_error + self.estimate_error + self.threshold
+        gain = self.coverage_error + self.estimate_error + self.required_gain
         return self.value + self.n_chosen * (self.least_loss + gain)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SieveGuarantee(Guarantee):
-    """A part of the best possible value; `paper` is that of the algorithm."""
+class SieveGuarantee(SelectionGuarantee):
+    """The set has at least `ratio` of the best possible value; `paper` is that of the algorithm."""
 
     ratio: float
     paper: str
@@ -122,17 +122,17 @@ class SieveGuarantee(Guarantee):
 
 
 def kernel_conditions(kernel: Kernel) -> tuple[str, ...]:
-    """What must hold for a kernel that was given as a function or a matrix."""
+    """Conditions on a kernel that was given as a function or a matrix."""
     return ("the kernel is positive semidefinite",) if _is_foreign(kernel) else ()
 
 
 def _is_foreign(kernel: Any) -> bool:
-    parts = [part for part in vars(kernel).values() if isinstance(part, Kernel)]
-    return isinstance(kernel, FunctionKernel | Precomputed) or any(map(_is_foreign, parts))
+    inner = [value for value in vars(kernel).values() if isinstance(value, Kernel)]
+    return isinstance(kernel, FunctionKernel | Precomputed) or any(map(_is_foreign, inner))
 
 
 def check_uniform(sample: BottomK, n_seen: int, name: str) -> None:
-    """A ValueError unless a validation sample is a uniform one, as Hoeffding's bound asks."""
+    """Raise a ValueError unless a validation sample is uniform, as Hoeffding's bound requires."""
     weights = sample.weights
     if not (np.ptp(weights) == 0 and np.isclose(sample.total_weight, weights[0] * n_seen)):
         raise ValueError(

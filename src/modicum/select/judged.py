@@ -1,7 +1,7 @@
-"""Selectors of any objective: what is judged on other rows keeps a validation sample of the stream.
+"""Selectors of any objective: means over all rows are estimated on a validation sample of the stream.
 
 gomes2010, section 4 (limited access to the stream): variance reduction and prediction error are means over all
-rows, and a uniform sample of them takes their place.
+rows, which a uniform sample of them estimates.
 """
 
 from typing import Any
@@ -11,23 +11,38 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.numeric.hoeffding import hoeffding_error
 from modicum.rows import BottomK, n_rows, take
-from modicum.rules.invariants import Is
-from modicum.rules.params import NULL
+from modicum.rules.invariants import MOST, Is, Scope, Whole
+from modicum.rules.params import NULL, RANDOM_STATE, Int
 from modicum.select.guarantees import check_uniform, kernel_conditions
 from modicum.select.objectives.logdet import LogDet
-from modicum.select.objectives.named import as_objective
+from modicum.select.objectives.named import OBJECTIVE, as_objective
 from modicum.select.objectives.validated import Validated
-from modicum.select.selector import HISTORY_BYTES, WAITS, Selector
+from modicum.select.selector import BUFFERING, FIXED_BYTES, SET_SCALARS, Selector
+
+
+def _given(its: Scope) -> int | None:
+    """The `n_validation` that was asked for, if the objective needs validation rows."""
+    return its["n_validation"] if its.owner._objective().needs_validation else 0
 
 
 class JudgedSelector(Selector):
-    """Base of selectors with an `objective`, and the size of a `validation` sample, among their parameters."""
+    """Base of selectors with an `objective` and `n_validation` among their parameters."""
 
+    _constraints = {
+        **Selector._constraints,
+        "objective": [OBJECTIVE],
+        "n_validation": [NULL, Int(1)],
+        "random_state": [RANDOM_STATE],
+    }
     _invariants = {
-        "_F": [WAITS, Is(LogDet, limit="_limit"), Is(Validated, limit="_limit", n_validation="n_validation")],
-        "_sample": [WAITS, NULL, Is(BottomK, n="n_validation")],
+        "_n_validation": Whole(lambda its: _given(its) or 0, lambda its: MOST if _given(its) is None else _given(its)),
+        "_F": [BUFFERING, Is(LogDet, limit="_limit"), Is(Validated, limit="_limit", n_validation="n_sample")],
+        "_sample": [BUFFERING, NULL, Is(BottomK, n="n_sample", at_most={"size": "_n_validation"})],
     }
 
+    _useful_validation: int  # more validation rows take more time than they are worth
+
+    _n_validation: int  # validation rows at most
     _sample: BottomK | None
 
     def _objective(self) -> Any:
@@ -38,52 +53,86 @@ class JudgedSelector(Selector):
         if y is None and self._objective().needs_targets:
             raise DataError(f"{type(self).__name__}: the objective {self._objective()!r} needs targets: give y.")
 
-    def _start(self, X: Any) -> None:
-        super()._start(X)
-        self._sample = BottomK(self.validation) if self._F.needs_validation else None
+    def _initialize(self, X: Any) -> None:
+        super()._initialize(X)
+        self._sample = BottomK(self._n_validation) if self._F.needs_validation else None
 
     def _empty(self, X: Any) -> Any:
-        return self._objective().fitted(X).empty_set(X, self._limit, self.validation)
+        return self._objective().fitted(X).empty_set(X, self._limit, self._n_validation)
 
-    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if self._sample is not None:
             slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
-            self._put_judges(slots, take(X, chosen), None if y is None else y[chosen])
-        self._stand_again(X, y, row_ids)
+            self._put_validation(slots, take(X, chosen), None if y is None else y[chosen])
+        self._offer_unchosen(X, y, row_ids)
 
-    def _put_judges(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
+    def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         assert self._sample is not None
         for F in self._sets():
             F.put_rows(slots, X, self._sample.shares(), y)
 
-    def _absorb(self, other: "JudgedSelector") -> None:
+    def _merge_sets(self, other: "JudgedSelector") -> None:
         if self._sample is not None and other._sample is not None:
-            slots, chosen = self._sample.merge(other._sample)
-            judges = other._sets()[0]
-            targets = None if judges.row_targets is None else judges.row_targets[chosen]
-            self._put_judges(slots, take(judges.rows.values, chosen), targets)
-        super()._absorb(other)
+            self._merge_samples(self._sample, other._sample, other._sets()[0])
+        super()._merge_sets(other)
+
+    def _merge_samples(self, sample: BottomK, other: BottomK, theirs: Any) -> None:
+        """Merge validation samples; `theirs` is the other side's set."""
+        if other.size < sample.size:  # rows of the two sides may differ in size, and so their number within a budget
+            self._n_validation = other.size
+            stay = sample.shrink_to(other.size)
+            for F in self._sets():
+                F.keep_rows(stay, sample.shares())
+        slots, chosen = sample.merge(other)
+        targets = None if theirs.row_targets is None else theirs.row_targets[chosen]
+        self._put_validation(slots, take(theirs.rows.values, chosen), targets)
+
+    # ---- budget ----------------------------------------------------------------------------------
+
+    def _set_sizes(self, row_bytes: int) -> None:
+        self._limit, self._n_validation = self._sizes(row_bytes)
+
+    def _sizes(self, row_bytes: int, n_validation: int | None = 0, useful: int = 0) -> tuple[int, int]:
+        if self._objective().needs_validation:
+            n_validation, useful = self.n_validation, self._useful_validation
+        return super()._sizes(row_bytes, n_validation, useful)
+
+    def _most_sets(self, n_chosen: int) -> int:
+        """Sets held at most."""
+        return 1
+
+    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
+        each = self._objective().set_bytes(n_chosen, n_validation, row_bytes) + 8 * n_validation  # a share per row
+        each += 16 * n_chosen + self._kernel_bytes(row_bytes) + SET_SCALARS
+        return {
+            "sets": self._most_sets(n_chosen) * each,
+            "validation_keys": 24 * n_validation,  # key, weight and id
+            "history_and_scalars": FIXED_BYTES,
+        }
+
+    def _n_retained(self) -> int:
+        return super()._n_retained() + (len(self._sample) if self._buffered is None and self._sample is not None else 0)
 
     # ---- for guarantees --------------------------------------------------------------------------
 
     def _terms(self, F: Any, n_chosen: int, confidence: float, *conditions: str) -> dict[str, Any]:
-        """What a `Guarantee` about sets of so many rows says of the objective."""
-        epsilon, waits = self._sampling_error(confidence), self._waiting is not None
+        """What a guarantee about sets of so many rows says of the objective."""
+        epsilon, is_all = self._sampling_error(confidence), self._buffered is not None
         value = F.value - F.n_chosen * F.least_gain
         assumptions = kernel_conditions(F.kernel)
         return {
             "value": value,
             "n_chosen": n_chosen,
-            "ceiling": value if waits else self._ceiling(F, n_chosen, epsilon),  # as long as rows wait, all are chosen
+            "ceiling": value if is_all else self._ceiling(F, n_chosen, epsilon),  # buffered rows are all chosen
             "epsilon": epsilon,
-            "confidence": confidence,
+            "confidence": confidence if epsilon else 1.0,
             "assumptions": assumptions,
             "conditions": (*assumptions, *F.conditions, *conditions),
         }
 
     def _sampling_error(self, confidence: float) -> float:
-        """Within this the validation sample tells the values of all sets of up to `budget` rows at once."""
-        if self._waiting is not None or self._sample is None or self._sample.is_everything:
+        """The error of the validation sample on the values of all sets of up to `n_prototypes` rows at once."""
+        if self._buffered is not None or self._sample is None or self._sample.is_everything:
             return 0.0
         check_uniform(self._sample, self.n_seen_, type(self).__name__)
         log_sets = self._limit * np.log1p(self.n_seen_)  # there are fewer than (n + 1)^b such sets
@@ -95,12 +144,3 @@ class JudgedSelector(Selector):
         if not F.needs_validation:
             return F.ceiling(n_chosen, self._largest_own)
         return min(float(F.shares @ F.kernel.diagonal(F.rows.values)) + epsilon, self._largest_own)
-
-    def _n_retained(self) -> int:
-        return super()._n_retained() + (len(self._sample) if self._waiting is None and self._sample is not None else 0)
-
-    def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
-        objective = self._objective()
-        n_validation = self.validation if objective.needs_validation else 0
-        judges = n_validation * 32  # key, weight, id and share
-        return objective.set_bytes(n_chosen, n_validation, row_bytes) + judges + 16 * n_chosen + HISTORY_BYTES + 4096

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.contract.learner import Learner, Traits
+from modicum.contract.picks import Picks
 from modicum.contract.validation import check_same_kind
 from modicum.exceptions import DataError, StateError
 from modicum.rows import BottomK, Rows, RowsOf, are_objects, average_bytes, n_rows, put_values, take
@@ -12,34 +13,37 @@ from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Array, Is
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE
 
+TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
+SCALAR_BYTES = 256
+
 
 class Reservoir(Learner):
     """Uniform sample of a stream, kept in a fixed number of rows.
 
-    Each row draws a random key and the rows with the smallest keys are kept, so the sample never leans towards
-    early or late rows. With `sample_weight`, rows are drawn in proportion to it, without replacement.
+    Each row draws a random key and the rows with the smallest keys are kept, so early and late rows are equally likely.
+    With `sample_weight`, rows are drawn in proportion to it, without replacement.
 
-    Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this survives `merge` of
-    samples drawn with different seeds (one seed for all shards would draw the same positions in each). With
-    weights, `total_weight * weights_` estimates the weight of any part of the stream.
-    Cost: O(rows let in) random draws per chunk, about `budget * log(n_seen_ / budget)` of them in a whole stream;
+    Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this also holds after `merge`
+    of samples drawn with different seeds (with one seed, all shards would draw the same positions). The sum of
+    `point_weights_` over rows of some kind estimates the weight of that kind in the stream.
+    Cost: O(accepted rows) random draws per chunk, about `budget * log(n_seen_ / budget)` of them in a whole stream;
     O(budget * d) memory.
 
     Parameters
     ----------
     budget : int or str, default=100
-        Rows to keep, or a size such as "64 MiB".
+        Rows to keep, or a size such as "64 MiB" for everything held.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
-    rows_ : ndarray of shape (n_retained_, d), sparse matrix or list
-    indices_ : ndarray of shape (n_retained_,)
+    points_ : ndarray of shape (n_retained_, d), sparse matrix or list
+    point_ids_ : ndarray of shape (n_retained_,)
         Row ids of the kept rows (their positions in the stream unless `row_ids` was given).
     targets_ : ndarray of shape (n_retained_,) or None
         Their targets, if the stream has any.
-    weights_ : ndarray of shape (n_retained_,)
-        The part of the stream's weight that each stands for; sums to 1.
+    point_weights_ : ndarray of shape (n_retained_,)
+        The weight of the stream that each represents; the sum is the total weight of the stream.
 
     Examples
     --------
@@ -48,14 +52,14 @@ class Reservoir(Learner):
     >>> west = Reservoir(budget=3, random_state=0).partial_fit(np.zeros((10, 2)))
     >>> east = Reservoir(budget=3, random_state=1).partial_fit(np.ones((5, 2)))
     >>> both = west.merge(east)
-    >>> both.n_seen_, both.rows_.shape
+    >>> both.n_seen_, both.points_.shape
     (15, (3, 2))
 
     References
     ----------
     efraimidis2006, A-Res and its exponential jumps. cohen2007, section 3 (weights of a bottom-k sample).
     Departures: the keys below the threshold are drawn for a whole chunk at once, as points of a Poisson process;
-    `weights_` are scaled to sum to 1.
+    `point_weights_` are scaled to sum to the total weight.
     """
 
     traits = Traits(merge="exact", weights=True, sparse=True, objects=True)
@@ -71,22 +75,24 @@ class Reservoir(Learner):
         self.random_state = random_state
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
-        """What will be held for dense rows of `n_features` columns, without targets."""
+        """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
+        self._check_params()
         row = n_features * np.dtype(dtype).itemsize
-        rows = self._size(row)
-        return Plan.of(rows, rows_=rows * row, keys_weights_and_ids=rows * 24)
+        rows = self._size(row + TARGET_BYTES)
+        return Plan.of(rows, points=rows * row, keys_weights_ids_and_targets=rows * 32, scalars=SCALAR_BYTES)
 
     def _size(self, row_bytes: int) -> int:
+        """How many rows of such a size, targets included, are kept."""
         each = row_bytes + 24  # key, weight and row id
-        return as_budget(self.budget).rows_within(each, fixed_bytes=256, at_least=1, what="Reservoir")
+        return as_budget(self.budget).rows_within(each, fixed_bytes=SCALAR_BYTES, at_least=1, what="Reservoir")
 
     @property
-    def rows_(self) -> Any:
+    def points_(self) -> Any:
         self._check_fitted()
         return self._rows.values
 
     @property
-    def indices_(self) -> np.ndarray:
+    def point_ids_(self) -> np.ndarray:
         self._check_fitted()
         return self._sample.row_ids
 
@@ -96,9 +102,13 @@ class Reservoir(Learner):
         return self._targets
 
     @property
-    def weights_(self) -> np.ndarray:
+    def point_weights_(self) -> np.ndarray:
         self._check_fitted()
-        return self._sample.shares()
+        return self._sample.total_weight * self._sample.shares()
+
+    def picks(self) -> Picks:
+        """The sample, with ids, weights and targets."""
+        return Picks("point", self.points_, self.point_ids_, self.point_weights_, self.targets_)
 
     @property
     def is_exact_(self) -> bool:
@@ -115,7 +125,7 @@ class Reservoir(Learner):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
-            self._sample = BottomK(self._size(average_bytes(X) + (0 if y is None else y.itemsize)))
+            self._sample = BottomK(self._size(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize)))
             self._rows = Rows.like(X, self._sample.size)
             self._targets = None if y is None else y[:0]
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)

@@ -1,4 +1,4 @@
-"""What all selectors share: rows that wait until there are enough, a chosen set, and features made from it.
+"""What all selectors share: buffered first rows, a chosen set, and features made from it.
 
 schlegel2017, section 2: the similarities of a row to the chosen prototypes are its representation.
 """
@@ -10,45 +10,51 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from modicum.contract.history import History
 from modicum.contract.learner import Learner, Traits
+from modicum.contract.picks import Picks
 from modicum.contract.validation import check_same_kind
 from modicum.exceptions import DataError, StateError
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import Waiting, average_bytes, equal_rows, n_rows, put_values, take
-from modicum.rules.budget import as_budget, format_bytes
-from modicum.rules.invariants import AbsentWhile, Array, Is, Real, Whole
-from modicum.rules.params import NULL
-from modicum.state.packing import missing_functions
+from modicum.rules.budget import Plan, as_budget, format_bytes
+from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Whole
+from modicum.rules.params import BUDGET, NULL, Int
+from modicum.select.sizes import sizes_within
+from modicum.state.packing import held_bytes, missing_functions
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
-WAITS = AbsentWhile(lambda its: its["_waiting"] is not None)  # there is no set yet
-HISTORY_BYTES = 512 * 3 * 8
+BUFFERING = AbsentWhile(lambda its: its["_buffered"] is not None)  # there is no set yet
+FIXED_BYTES = 512 * 3 * 8 + 2048  # the history and all scalars
+SET_SCALARS = 256  # bytes of the scalars of one set
+TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
 
 
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
-    """Base of the selectors. A subclass writes `_objective`, `_stand`, `_bytes_for` and what else differs.
+    """Base of the selectors. A subclass writes `_objective`, `_offer`, `_plan_parts` and what else differs.
 
-    The first `budget` rows wait: the width of a kernel may have to be found from them, and until then every one of
-    them is chosen. `_F` is the objective with the chosen set inside, once there are more. Weights count where rows
-    judge; a candidate is a candidate, however often it was seen.
+    The first `n_prototypes` rows are buffered: the width of a kernel may have to be found from them, and until then all
+    of them are chosen. Afterwards `_F` is the objective with the chosen set. Weights count where rows validate; a
+    candidate is a candidate, however often it was seen.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
+    _constraints = {"n_prototypes": [NULL, Int(1)], "budget": [NULL, BUDGET]}
     _invariants = {
-        "_limit": Whole(1),
-        "_waiting": [NULL, Is(Waiting, at_most={"n": "_limit"})],
+        "_limit": Whole(lambda its: its["n_prototypes"] or 1, lambda its: its["n_prototypes"] or MOST),
+        "_buffered": [NULL, Is(Waiting, at_most={"n": "_limit"})],
         "_targets": [NULL, Array(None, lambda its: its.owner._n_targets(), finite=False)],
         "_history": Is(History, width=3),
         "n_swaps_": Whole(),
-        "_ids": [WAITS, Array("int64", "_limit")],
-        "_largest_own": [WAITS, Real(0.0)],
+        "_ids": [BUFFERING, Array("int64", "_limit")],
+        "_largest_own": [BUFFERING, Real(0.0)],
     }
 
-    _waiting: Waiting | None
+    _limit: int  # prototypes at most
+    _buffered: Waiting | None
     _F: Any
     _ids: np.ndarray
     _targets: np.ndarray | None
-    _largest_own: float  # k(x, x) of the rows seen, the largest
+    _largest_own: float  # the largest k(x, x) of the rows seen
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -56,33 +62,42 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The objective as the parameters specify it, without a set."""
         raise NotImplementedError
 
-    def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """Rows stand as candidates. The first call comes with at least as many as are to be chosen."""
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Offer rows as candidates. The first call has at least as many as are to be chosen."""
         raise NotImplementedError
 
-    def _offer(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """Learn rows once the set has been started."""
-        self._stand_again(X, y, row_ids)
+    def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Learn rows once the set has been initialized."""
+        self._offer_unchosen(X, y, row_ids)
 
-    def _stand_again(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """`_stand`, without rows that an earlier pass has chosen already."""
+    def _offer_unchosen(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Offer rows, without those that an earlier pass has chosen already."""
         self._largest_own = max(self._largest_own, float(self._sets()[0].kernel.diagonal(X).max()))
         new = ~self._are_chosen(X, row_ids)
         if new.all():
-            self._stand(X, y, row_ids)
+            self._offer(X, y, row_ids)
         elif new.any():
-            self._stand(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
+            self._offer(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
 
     def _are_chosen(self, X: Any, row_ids: np.ndarray) -> np.ndarray:
         """Whether rows are chosen already: the same id and the same row. Shards may use one id for different rows."""
-        order = np.argsort(self.indices_)
-        place = np.searchsorted(self.indices_, row_ids, sorter=order)
-        found = np.append(order, -1)[np.minimum(place, len(order))]
-        known = np.flatnonzero((found >= 0) & (np.append(self.indices_, -1)[found] == row_ids))
+        ids = self.prototype_ids_
+        order = np.argsort(ids)
+        position = np.searchsorted(ids, row_ids, sorter=order)
+        found = np.append(order, -1)[np.minimum(position, len(order))]
+        known = np.flatnonzero((found >= 0) & (np.append(ids, -1)[found] == row_ids))
         out = np.zeros(len(row_ids), bool)
         if len(known):
             out[known] = equal_rows(take(X, known), take(self.prototypes_, found[known]))
         return out
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.n_prototypes is None and self.budget is None:
+            raise ValueError(
+                f"{type(self).__name__}: n_prototypes is None, for as many as the budget allows, and there is no "
+                'budget. Give one of them: n_prototypes=200 or budget="1 MiB".'
+            )
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         if self._is_fitted() and (y is None) != (self._targets is None):
@@ -90,35 +105,33 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_limit"):
-            self._objective().fitted(X)  # what is wrong with it, or with rows it can't take, shows now and not later
-            self._limit = self._most_chosen(average_bytes(X))
-            self._waiting = Waiting(X, y, self._limit)
+            self._objective().fitted(X)  # parameters and rows that it refuses are reported now and not later
+            self._set_sizes(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize))
+            self._buffered = Waiting(X, y, self._limit)
             self._targets = None if y is None else y[:0]
-            self._history = History("rows", "value", "swaps")
+            self._history = History("n_seen", "value", "swaps")
             self.n_swaps_ = 0
-        if self._waiting is not None and len(self._waiting.ids) + n_rows(X) < self._limit:
+        if self._buffered is not None and len(self._buffered.ids) + n_rows(X) < self._limit:
             self._objective().fitted(X).kernel.diagonal(X)  # rows that the kernel can't take are refused as they come
-            self._waiting.append(X, y, weight, row_ids)
+            self._buffered.append(X, y, weight, row_ids)
         else:
-            if self._waiting is not None:
-                X, y, weight, row_ids = self._begin(X, y, weight, row_ids)
-            self._offer(X, y, weight, row_ids)
+            if self._buffered is not None:
+                X, y, weight, row_ids = self._initialize_with(self._buffered, X, y, weight, row_ids)
+            self._learn_rows(X, y, weight, row_ids)
         if self._rows_differ_in_size():
             self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # an error: none can be spared
 
-    def _begin(self, X: Any, y: Any, weight: Any, row_ids: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
-        """Start the chosen set; returns the rows that waited and the new ones together."""
-        waiting = self._waiting
-        assert waiting is not None
-        if len(waiting.ids):
-            waiting.append(X, y, weight, row_ids)
-            X, y, weight, row_ids = waiting.rows.values, waiting.targets, waiting.weights, waiting.ids
-        self._start(X)
-        self._waiting = None
+    def _initialize_with(self, buffered: Waiting, X: Any, y: Any, weight: Any, row_ids: np.ndarray) -> tuple[Any, ...]:
+        """Initialize the set; returns the buffered rows and the new ones together."""
+        if len(buffered.ids):
+            buffered.append(X, y, weight, row_ids)
+            X, y, weight, row_ids = buffered.rows.values, buffered.targets, buffered.weights, buffered.ids
+        self._initialize(X)
+        self._buffered = None
         return X, y, weight, row_ids
 
-    def _start(self, X: Any) -> None:
-        """Begin with nothing chosen."""
+    def _initialize(self, X: Any) -> None:
+        """Set up with nothing chosen, for rows such as X."""
         self._F = self._empty(X)
         self._ids = np.full(self._limit, -1)
         self._largest_own = 0.0
@@ -127,39 +140,72 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """An empty set for rows such as X, its kernel fitted to them."""
         return self._objective().fitted(X).empty_set(X, self._limit)
 
-    def _place(self, slot: int, row_id: int, target: Any) -> None:
-        """Note who has taken a slot, its first time or in place of another."""
+    def _record(self, slot: int, row_id: int, target: Any) -> None:
+        """Record the id and the target of the row in a slot."""
         self._ids[slot] = row_id
         if self._targets is not None:
             self._targets = put_values(self._targets, np.array([slot]), np.array([target]))
 
     # ---- budget ----------------------------------------------------------------------------------
 
-    def _most_chosen(self, row_bytes: int) -> int:
-        what = f"{type(self).__name__} for rows of {format_bytes(row_bytes)}"
-        return as_budget(self.budget).most_within(lambda n: self._bytes_for(n, row_bytes), at_least=1, what=what)
+    def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
+        """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
+        self._check_params()
+        row_bytes = n_features * np.dtype(dtype).itemsize + TARGET_BYTES
+        sizes = self._sizes(row_bytes)
+        return Plan.of(self._planned_rows(*sizes), **self._plan_parts(*sizes, row_bytes))
 
-    def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
-        """What is held with so many chosen rows."""
+    def _set_sizes(self, row_bytes: int) -> None:
+        """Fix how many rows of such a size, targets included, are kept."""
+        self._limit, _ = self._sizes(row_bytes)
+
+    def _sizes(self, row_bytes: int, n_validation: int | None = 0, useful: int = 0) -> tuple[int, int]:
+        """Numbers of prototypes and of validation rows."""
+        budget = as_budget(self.budget)
+
+        def held(n_chosen: int, n_validation: int) -> int:
+            if budget.rows is not None:
+                return self._planned_rows(n_chosen, n_validation)
+            return sum(self._plan_parts(n_chosen, n_validation, row_bytes).values())
+
+        return sizes_within(
+            budget,
+            held,
+            n_prototypes=self.n_prototypes,
+            n_validation=n_validation,
+            useful=useful,
+            what=f"{type(self).__name__} for rows of {format_bytes(row_bytes - TARGET_BYTES)}",
+        )
+
+    def _planned_rows(self, n_chosen: int, n_validation: int) -> int:
+        """The most rows that are held."""
+        return n_chosen + n_validation
+
+    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
+        """The most bytes that are held, by what they are for."""
         raise NotImplementedError
+
+    def _kernel_bytes(self, row_bytes: int) -> int:
+        """What a kernel holds at most: what it was given, and a width per column."""
+        return held_bytes(self._objective().kernel) + 2 * row_bytes
 
     # ---- what was learned ------------------------------------------------------------------------
 
     def _set(self) -> Any:
-        """The objective with the chosen set; as long as rows wait, all of them make the set."""
+        """The objective with the chosen set; buffered rows are all chosen."""
         self._check_fitted()
-        return self._chosen()[0] if self._waiting is None else self._set_of(self._waiting)
+        return self._chosen()[0] if self._buffered is None else self._set_of(self._buffered)
 
     def _chosen(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """The set that was chosen, and the ids and targets of its rows."""
         return self._F, self._ids[: self._F.n_chosen], self._targets
 
-    def _set_of(self, waiting: Waiting) -> Any:
-        rows = waiting.rows.values
+    def _set_of(self, buffered: Waiting) -> Any:
+        rows = buffered.rows.values
         F = self._empty(rows)
         if F.needs_validation:
-            F.put_rows(np.arange(n_rows(rows)), rows, waiting.weights / waiting.weights.sum(), waiting.targets)
-        block = F.look(rows, waiting.targets)
+            F.put_rows(np.arange(n_rows(rows)), rows, buffered.weights / buffered.weights.sum(), buffered.targets)
+        block = F.look(rows, buffered.targets)
         for i in range(n_rows(rows)):
             block.add(i)
         return F
@@ -168,9 +214,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def kernel_(self) -> Kernel:
         """The kernel in use, its parameters filled in."""
         self._check_fitted()
-        if self._waiting is None:
+        if self._buffered is None:
             return self._chosen()[0].kernel
-        return self._objective().fitted(self._waiting.rows.values).kernel
+        return self._objective().fitted(self._buffered.rows.values).kernel
 
     @property
     def value_(self) -> float:
@@ -179,23 +225,27 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     @property
     def prototypes_(self) -> Any:
         self._check_fitted()
-        return (self._chosen()[0].chosen if self._waiting is None else self._waiting.rows).values
+        return (self._chosen()[0].chosen if self._buffered is None else self._buffered.rows).values
 
     @property
-    def indices_(self) -> np.ndarray:
+    def prototype_ids_(self) -> np.ndarray:
         self._check_fitted()
-        return self._chosen()[1] if self._waiting is None else self._waiting.ids
+        return self._chosen()[1] if self._buffered is None else self._buffered.ids
 
     @property
     def targets_(self) -> np.ndarray | None:
         """Targets of the prototypes, if the stream has any."""
         self._check_fitted()
-        return self._chosen()[2] if self._waiting is None else self._waiting.targets
+        return self._chosen()[2] if self._buffered is None else self._buffered.targets
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
         self._check_fitted()
         return self._history.columns_as_arrays()
+
+    def picks(self) -> Picks:
+        """The prototypes, with their ids and targets."""
+        return Picks("prototype", self.prototypes_, self.prototype_ids_, targets=self.targets_)
 
     def transform(self, X: Any) -> np.ndarray:
         """Similarities of every row to every prototype, rows x prototypes."""
@@ -203,8 +253,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         kernel, prototypes = self.kernel_, self.prototypes_
         out = np.empty((n_rows(X), n_rows(prototypes)), getattr(X, "dtype", np.float64))
 
-        def fill(part: slice) -> None:
-            out[part] = kernel(take(X, part), prototypes)
+        def fill(tile: slice) -> None:
+            out[tile] = kernel(take(X, tile), prototypes)
 
         run_tiles(fill, len(out), TRANSFORM_TILE)
         return out
@@ -213,33 +263,33 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The most similar prototype of each row, its position in the stream and the similarity."""
         similarity = self.transform(X)
         if not similarity.shape[1]:
-            raise ValueError(f"{type(self).__name__}: no row was worth choosing, so there is nothing to compare with.")
+            raise ValueError(f"{type(self).__name__}: no row was chosen, so there is nothing to compare with.")
         nearest = similarity.argmax(axis=1)
-        return {"prototype": nearest, "position": self.indices_[nearest], "similarity": similarity.max(axis=1)}
+        return {"prototype": nearest, "position": self.prototype_ids_[nearest], "similarity": similarity.max(axis=1)}
 
     def _n_targets(self) -> int:
-        """Targets in `_targets`: those of rows that wait are with them."""
-        return self._F.n_chosen if self._waiting is None else 0
+        """The length of `_targets`: buffered rows have their own."""
+        return self._F.n_chosen if self._buffered is None else 0
 
     # ---- contract --------------------------------------------------------------------------------
 
     def _merge(self, other: "Selector") -> None:
-        """The rows that the other side has chosen stand as candidates here."""
+        """Offer the rows that the other side has chosen as candidates."""
         if (self._targets is None) != (other._targets is None):
             raise StateError(f"{type(self).__name__}.merge: one side has targets and the other has none.")
         check_same_kind(f"{type(self).__name__}.merge", self.targets_, other.targets_)
-        waiting = self._waiting
-        if waiting is not None and other._waiting is None:  # go on from the side that has begun
+        buffered = self._buffered
+        if buffered is not None and other._buffered is None:  # go on from the side that has been initialized
             self._adopt(other)
-            self._offer(waiting.rows.values, waiting.targets, waiting.weights, waiting.ids)
-        elif other._waiting is not None:
-            self._learn(other._waiting.rows.values, other.targets_, other._waiting.weights, other.indices_)
+            self._learn_rows(buffered.rows.values, buffered.targets, buffered.weights, buffered.ids)
+        elif other._buffered is not None:
+            self._learn(other._buffered.rows.values, other.targets_, other._buffered.weights, other.prototype_ids_)
         else:
-            self._absorb(other)
+            self._merge_sets(other)
 
-    def _absorb(self, other: Any) -> None:
-        """Merge with a side that has begun, as this one has."""
-        self._stand(other.prototypes_, other.targets_, other.indices_)
+    def _merge_sets(self, other: Any) -> None:
+        """Merge two sides that have been initialized."""
+        self._offer(other.prototypes_, other.targets_, other.prototype_ids_)
         self.n_swaps_ += other.n_swaps_
         self._largest_own = max(self._largest_own, other._largest_own)
 
@@ -250,14 +300,19 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return self._rows_differ_in_size() or may_fail(self._objective().kernel)
 
     def _rows_differ_in_size(self) -> bool:
-        """Whether rows to come may be too large for a budget in bytes."""
-        return as_budget(self.budget).nbytes is not None and self._kind != "dense"
+        """Whether later rows or targets may be too large for a budget in bytes."""
+        has_words = self._targets is not None and self._targets.dtype.kind in "OSU"
+        return as_budget(self.budget).nbytes is not None and (self._kind != "dense" or has_words)
 
     def _n_retained(self) -> int:
-        return n_rows(self.prototypes_)
+        return self._n_prototypes() if self._buffered is None else len(self._buffered.ids)
+
+    def _n_prototypes(self) -> int:
+        """Rows in the sets that are held."""
+        return self._F.n_chosen
 
     def _restored(self) -> None:
-        if not self._is_fitted() or self._waiting is not None:
+        if not self._is_fitted() or self._buffered is not None:
             return
         for F in self._sets():
             if missing_functions(F.kernel):  # a file can't hold a function: take the one among the parameters

@@ -9,36 +9,38 @@ from modicum.select.sieves import SieveSelector
 
 
 class SieveStreaming(SieveSelector):
-    """Rows of a stream that maximise a submodular objective, by many guesses of the best value at once.
+    """Rows of a stream that maximise a submodular objective, with many guesses of the best value at once.
 
-    The best value lies between the largest gain m of a single row and `budget` times it. For every level v = (1 +
-    epsilon)^i from m to 2 `budget` m a set is grown: a row joins if it gains at least (v / 2 - f) / (places left), f
-    being what the set has. The best set is the answer. Rows are never swapped out.
+    The best value lies between the largest gain m of a single row and b = `n_prototypes` times it. For every level
+    v = (1 + epsilon)^i from m to 2 b m a set is grown: a row joins if it gains at least (v / 2 - f) / (b - size), where
+    f is the set's value. The best set is the answer. Rows are never swapped out.
 
     Guarantee: at least (1/2 - epsilon) of the best possible value, whatever the order of rows, for "logdet" and
     without merges; for "variance" under conditions, and only if all rows come in one chunk. See `guarantee`.
     Cost: O(b^2 + b d) time per row and set that is not full, O(b^2 + b d) memory per set, log(2 b) / epsilon sets.
 
-    Which to take: `OnlineGreedy` reaches higher values in less time and memory on streams without an enemy; this one
-    promises its half for any order of the rows, after one pass.
+    Which to take: `OnlineGreedy` reaches higher values in less time and memory on non-adversarial streams; this one has
+    its guarantee for any order of the rows, after one pass.
 
     Parameters
     ----------
-    budget : int or str, default=200
-        Rows to choose, or a size such as "64 MiB" for all that is held.
+    n_prototypes : int or None, default=200
+        Rows to choose. None: as many as the budget allows.
+    budget : int, str or None, default=None
+        Bound on everything held: a number of rows, or a size such as "64 MiB". All sets count.
     objective : {"logdet", "variance"} or such an objective, default="logdet"
         `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
     epsilon : float, default=0.1
         Levels are a factor of 1 + epsilon apart.
-    validation : int, default=500
-        Rows that judge, for an objective that needs them.
+    n_validation : int or None, default=None
+        Validation rows, for an objective that needs them. None: 500, or as many as the budget allows.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
-    prototypes_ : ndarray of shape (n_retained_, d), sparse matrix or list
-        The best set so far: `budget` rows, or fewer if so few passed.
-    indices_ : ndarray
+    prototypes_ : ndarray, sparse matrix or list
+        The best set so far: `n_prototypes` rows, or fewer.
+    prototype_ids_ : ndarray
         Row ids of the prototypes: positions in the stream unless `row_ids` was given.
     value_ : float
         The objective's value.
@@ -48,7 +50,7 @@ class SieveStreaming(SieveSelector):
     n_sieves_ : int
         Sets held now.
     history_ : dict of arrays
-        Rows offered, value and rows chosen, over the stream.
+        `n_seen`, `value` and rows chosen (`swaps`).
 
     Examples
     --------
@@ -61,8 +63,8 @@ class SieveStreaming(SieveSelector):
 
     References
     ----------
-    badanidiyuru2014, Algorithms 1 to 3, Theorem 5.3. Departure: the value is taken relative to the least that any row
-    adds, so that a log-determinant is monotone for any regularization.
+    badanidiyuru2014, Algorithms 1 to 3, Theorem 5.3. Departures: the value is taken relative to the least that any row
+    adds, so that a log-determinant is monotone for any regularization; the best set is kept when its level is dropped.
     """
 
     def _levels(self) -> np.ndarray:
@@ -71,9 +73,10 @@ class SieveStreaming(SieveSelector):
         return np.arange(low, high + 1)
 
     def guarantee(self, confidence: float = 0.95) -> SieveGuarantee:
-        """Theorem 5.3 of badanidiyuru2014 with today's numbers.
+        """Theorem 5.3 of badanidiyuru2014 with the present numbers.
 
-        A ValueError after a merge, and for the objective "variance" once its validation sample has changed on the way:
-        the theorem is about one objective that has judged every row. `confidence` counts where a sample judges.
+        A ValueError after a merge, and for the objective "variance" once its validation sample has changed between
+        chunks: the theorem assumes one objective for all rows. `confidence` is that of the validation sample, where
+        there is one.
         """
         return self._guarantee(0.5 - self.epsilon, "badanidiyuru2014", confidence)

@@ -1,4 +1,4 @@
-"""SieveStreaming++: the promise of SieveStreaming with fewer sets (kazemi2019, Algorithm 1)."""
+"""SieveStreaming++: the guarantee of SieveStreaming with fewer sets (kazemi2019, Algorithm 1)."""
 
 import math
 
@@ -9,11 +9,11 @@ from modicum.select.sieves import Sieve, SieveSelector
 
 
 class SieveStreamingPlusPlus(SieveSelector):
-    """Rows of a stream that maximise a submodular objective, by guesses that follow what was reached.
+    """Rows of a stream that maximise a submodular objective, with guesses that depend on the value reached so far.
 
-    For every threshold t = (1 + epsilon)^i from LB / (2 `budget`) to m a set is grown from the rows that gain at least
-    t, m being the largest gain of a single row and LB the best value reached so far: as LB rises, low thresholds can't
-    win any more and their sets are dropped.
+    For every threshold t = (1 + epsilon)^i from LB / (2 `n_prototypes`) to m a set is grown from the rows that gain at
+    least t. Here m is the largest gain of a single row and LB the best value reached so far. As LB rises, sets of low
+    thresholds are not needed for the guarantee any more and are dropped, except for the best one.
 
     Guarantee: at least (1/2 - epsilon) of the best possible value, whatever the order of rows, for "logdet" and
     without merges; for "variance" under conditions, and only if all rows come in one chunk. See `guarantee`.
@@ -22,21 +22,23 @@ class SieveStreamingPlusPlus(SieveSelector):
 
     Parameters
     ----------
-    budget : int or str, default=200
-        Rows to choose, or a size such as "64 MiB" for all that is held.
+    n_prototypes : int or None, default=200
+        Rows to choose. None: as many as the budget allows.
+    budget : int, str or None, default=None
+        Bound on everything held: a number of rows, or a size such as "64 MiB". All sets count.
     objective : {"logdet", "variance"} or such an objective, default="logdet"
         `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
     epsilon : float, default=0.1
         Thresholds are a factor of 1 + epsilon apart.
-    validation : int, default=500
-        Rows that judge, for an objective that needs them.
+    n_validation : int or None, default=None
+        Validation rows, for an objective that needs them. None: 500, or as many as the budget allows.
     random_state : int, Generator or None, default=None
 
     Attributes
     ----------
-    prototypes_ : ndarray of shape (n_retained_, d), sparse matrix or list
-        The best set so far: `budget` rows, or fewer if so few passed.
-    indices_ : ndarray
+    prototypes_ : ndarray, sparse matrix or list
+        The best set so far: `n_prototypes` rows, or fewer.
+    prototype_ids_ : ndarray
         Row ids of the prototypes: positions in the stream unless `row_ids` was given.
     value_ : float
         The objective's value.
@@ -46,7 +48,7 @@ class SieveStreamingPlusPlus(SieveSelector):
     n_sieves_ : int
         Sets held now.
     history_ : dict of arrays
-        Rows offered, value and rows chosen, over the stream.
+        `n_seen`, `value` and rows chosen (`swaps`).
 
     Examples
     --------
@@ -60,7 +62,8 @@ class SieveStreamingPlusPlus(SieveSelector):
     References
     ----------
     kazemi2019, Algorithm 1, Theorem 1. Departures: sets are dropped between blocks of rows, not after each row; the
-    value is taken relative to the least that any row adds.
+    best set is kept when its threshold is dropped, where the paper's may be lost; the value is taken relative to the
+    least that any row adds.
     """
 
     def _levels(self) -> np.ndarray:
@@ -74,9 +77,10 @@ class SieveStreamingPlusPlus(SieveSelector):
         return sieve.level
 
     def guarantee(self, confidence: float = 0.95) -> SieveGuarantee:
-        """Theorem 1 of kazemi2019 with today's numbers.
+        """Theorem 1 of kazemi2019 with the present numbers.
 
-        A ValueError after a merge, and for the objective "variance" once its validation sample has changed on the way:
-        the theorem is about one objective that has judged every row. `confidence` counts where a sample judges.
+        A ValueError after a merge, and for the objective "variance" once its validation sample has changed between
+        chunks: the theorem assumes one objective for all rows. `confidence` is that of the validation sample, where
+        there is one.
         """
         return self._guarantee(0.5 - self.epsilon, "kazemi2019", confidence)

@@ -1,7 +1,7 @@
-"""What the sieve algorithms share: sets that only grow, each taking the rows that gain enough for its level.
+"""What the sieve algorithms share: sets that only grow, each accepting the rows that gain enough for its level.
 
-badanidiyuru2014, kazemi2019, buschjager2021. Values here are those of the objective with every row's least gain taken
-off, so that they start from zero and never fall.
+badanidiyuru2014, kazemi2019, buschjager2021. Values here are those of the objective minus every row's least gain, so
+that they start from zero and never fall.
 """
 
 import copy
@@ -12,20 +12,19 @@ import numpy as np
 
 from modicum.rows import n_rows, put_values, take
 from modicum.rules.invariants import Array, Each, Is, Real
-from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number
+from modicum.rules.params import NULL, TRUTH, Number
 from modicum.select.guarantees import SieveGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.objectives.logdet import LogDet
-from modicum.select.objectives.named import OBJECTIVE
 from modicum.select.objectives.validated import Validated
-from modicum.select.selector import WAITS
+from modicum.select.selector import BUFFERING
 from modicum.state.part import Part
 
-BLOCK = 512  # candidates scored together
+CANDIDATES_PER_BLOCK = 512  # scored together by each set
 
 
 class Sieve(Part):
-    """A growing set, what it asks of the next row, and who is in it."""
+    """A growing set, its level, and the ids and targets of its rows."""
 
     _invariants = {
         "F": [Is(LogDet, n="n", limit="limit"), Is(Validated, n="n", limit="limit", n_validation="n_validation")],
@@ -54,7 +53,7 @@ class Sieve(Part):
         return (self.level / 2 - self.value) / max(1, self.F.limit - self.F.n_chosen)
 
     def sift(self, block: Any, y: np.ndarray | None, row_ids: np.ndarray, needed: Callable[["Sieve"], float]) -> None:
-        """Candidates of a block in their order; those that gain what is needed join."""
+        """Offer the candidates of a block in their order; those that gain what is needed join."""
         start = 0
         while not self.is_full:
             enough = np.flatnonzero(block.gains()[start:] - self.F.least_gain >= needed(self))
@@ -75,39 +74,39 @@ class SieveSelector(JudgedSelector):
     """Base of the sieve algorithms. A subclass writes `_levels` and `_needed`, or `_sift`."""
 
     _constraints = {
-        "budget": [BUDGET],
-        "objective": [OBJECTIVE],
+        **JudgedSelector._constraints,
         "epsilon": [Number(0.0, 0.5, open_ends=True)],
-        "validation": [Int(1)],
-        "random_state": [RANDOM_STATE],
     }
+    _useful_validation = 500
 
     _invariants = {
-        "_largest": [WAITS, Real(0.0)],
-        "_is_one_pass": [WAITS, TRUTH],
-        "_sieves": [WAITS, Each(Is(Sieve, limit="_limit", n_validation="n_validation"))],
+        "_largest": [BUFFERING, Real(0.0)],
+        "_is_one_pass": [BUFFERING, TRUTH],
+        "_sieves": [BUFFERING, Each(Is(Sieve, limit="_limit", n_validation="n_sample"))],
     }
 
     _sieves: list[Sieve]
-    _is_one_pass: bool  # whether every row has passed the sieves, judged by one objective
+    _is_one_pass: bool  # whether every row was offered to the sieves under one objective
 
     def __init__(
         self,
-        budget: int | str = 200,
+        n_prototypes: int | None = 200,
         *,
+        budget: int | str | None = None,
         objective: Any = "logdet",
         epsilon: float = 0.1,
-        validation: int = 500,
+        n_validation: int | None = None,
         random_state: Any = None,
     ):
+        self.n_prototypes = n_prototypes
         self.budget = budget
         self.objective = objective
         self.epsilon = epsilon
-        self.validation = validation
+        self.n_validation = n_validation
         self.random_state = random_state
 
     def _levels(self) -> np.ndarray:
-        """Exponents i of the levels (1 + epsilon)^i that are sieved at now."""
+        """Exponents i of the levels (1 + epsilon)^i that have a set now."""
         raise NotImplementedError
 
     def _needed(self, sieve: Sieve) -> float:
@@ -122,9 +121,9 @@ class SieveSelector(JudgedSelector):
                 f"{self._objective()!r} is not. Take StreamGreedy, or another objective."
             )
 
-    def _start(self, X: Any) -> None:
-        super()._start(X)  # the empty set stays empty: new sieves are copies of it
-        self._largest = 0.0  # gain of a single row, the largest so far
+    def _initialize(self, X: Any) -> None:
+        super()._initialize(X)  # the set `_F` stays empty: new sieves are copies of it
+        self._largest = 0.0  # the largest gain of a single row so far
         self._sieves = []
         self._is_one_pass = True
 
@@ -135,10 +134,10 @@ class SieveSelector(JudgedSelector):
         best = self._best()
         return best.F, best.ids, best.targets
 
-    def _stand(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        for start in range(0, n_rows(X), BLOCK):
-            part = slice(start, start + BLOCK)
-            rows, targets, ids = take(X, part), None if y is None else y[part], row_ids[part]
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+        for start in range(0, n_rows(X), CANDIDATES_PER_BLOCK):
+            block = slice(start, start + CANDIDATES_PER_BLOCK)
+            rows, targets, ids = take(X, block), None if y is None else y[block], row_ids[block]
             alone = self._F.look(rows, targets).gains() - self._F.least_gain
             self._largest = max(self._largest, float(alone.max()))
             if self._largest > 0.0:
@@ -150,26 +149,28 @@ class SieveSelector(JudgedSelector):
     def _sift(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         levels = (1 + self.epsilon) ** self._levels().astype(float)
         present = {sieve.level: sieve for sieve in self._sieves}
+        best = [self._best()] if self._sieves else []
         self._sieves = [present.get(level) or self._new_sieve(level, y) for level in levels]
-        hungry = [sieve for sieve in self._sieves if not sieve.is_full]
-        shared = self._F.share(X) if hungry else None
-        for sieve in hungry:
+        self._sieves += [sieve for sieve in best if sieve.level not in levels]  # so that the value never falls
+        growing = [sieve for sieve in self._sieves if not sieve.is_full]
+        shared = self._F.share(X) if growing else None
+        for sieve in growing:
             sieve.sift(sieve.F.look(X, y, shared), y, row_ids, self._needed)
 
-    def _put_judges(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
-        super()._put_judges(slots, X, y)
-        if len(slots) and self._history.calls:  # rows have passed the sieves before this sample judged
+    def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
+        super()._put_validation(slots, X, y)
+        if len(slots) and self._history.calls:  # earlier rows were offered under another sample
             self._is_one_pass = False
 
     def _merge(self, other: Any) -> None:
         super()._merge(other)
-        self._is_one_pass = False  # of the other's rows, only the chosen ones pass
+        self._is_one_pass = False  # of the other's rows, only the chosen ones are offered
 
     def _new_sieve(self, level: float, y: np.ndarray | None) -> Sieve:
         return Sieve(copy.deepcopy(self._F), float(level), y)
 
-    def _absorb(self, other: Any) -> None:
-        super()._absorb(other)
+    def _merge_sets(self, other: Any) -> None:
+        super()._merge_sets(other)
         self.n_swaps_ = self._best().F.n_chosen
 
     def _n_targets(self) -> int:
@@ -180,16 +181,23 @@ class SieveSelector(JudgedSelector):
         return max(self._sieves, key=lambda sieve: sieve.value, default=nothing)
 
     def _most_sieves(self, n_chosen: int) -> int:
-        """Levels from the largest single gain to twice as many times it as rows can be chosen."""
-        return int(np.log(2 * max(1, n_chosen)) / np.log1p(self.epsilon)) + 2
+        """Levels from the largest single gain m to 2 b m, rounded outwards, and the best set of a lower level."""
+        return int(np.log(2 * max(1, n_chosen)) / np.log1p(self.epsilon)) + 3
 
-    def _bytes_for(self, n_chosen: int, row_bytes: int) -> int:
-        return (self._most_sieves(n_chosen) + 1) * super()._bytes_for(n_chosen, row_bytes)
+    def _most_sets(self, n_chosen: int) -> int:
+        return self._most_sieves(n_chosen) + 1  # the empty one
+
+    def _planned_rows(self, n_chosen: int, n_validation: int) -> int:
+        return self._most_sieves(n_chosen) * n_chosen + n_validation  # no two sets may have a row in common
+
+    def _n_prototypes(self) -> int:
+        """Rows in any of the sets; one that is in several, as told by its id, counts once."""
+        return len(np.unique(np.concatenate([np.empty(0, np.int64), *(sieve.ids for sieve in self._sieves)])))
 
     def _guarantee(self, ratio: float, paper: str, confidence: float, *conditions: str) -> SieveGuarantee:
-        """For a theorem that promises `ratio` of the best possible value."""
+        """The guarantee of a theorem that a set has `ratio` of the best possible value."""
         F = self._set()
-        if self._waiting is None and not self._is_one_pass:
+        if self._buffered is None and not self._is_one_pass:
             raise ValueError(self._why_no_theorem())
         return SieveGuarantee(**self._terms(F, self._limit, confidence, *conditions), ratio=ratio, paper=paper)
 
@@ -197,12 +205,12 @@ class SieveSelector(JudgedSelector):
         name = type(self).__name__
         if self._sample is None:
             return (
-                f"{name}: the theorem needs every row to pass the sieves; of a merged shard only the chosen rows do. "
-                "Ask each shard before the merge, or learn all rows in one learner."
+                f"{name}: the theorem needs every row to be offered to the sieves; of a merged shard only the chosen "
+                "rows are. Ask each shard before the merge, or learn all rows in one learner."
             )
         return (
             f"{name}: the theorem needs one objective for the whole stream, and the validation sample of "
-            f"{self._objective()!r} changed after rows had passed the sieves. Give all rows in one chunk, take "
+            f"{self._objective()!r} changed after rows had been offered. Give all rows in one chunk, take "
             'objective="logdet", which needs no sample, or StreamGreedy.'
         )
 
@@ -210,4 +218,4 @@ class SieveSelector(JudgedSelector):
     def n_sieves_(self) -> int:
         """Sets held now."""
         self._check_fitted()
-        return len(self._sieves) if self._waiting is None else 0
+        return len(self._sieves) if self._buffered is None else 0

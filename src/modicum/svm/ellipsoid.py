@@ -1,8 +1,8 @@
 """Ellipsoids instead of balls (rai2009, section 6.2), by adaptive regularization of weights (crammer2009).
 
 The weights have a mean and a covariance. With 1 / cost for its parameter r, the update is the recursive solution of the
-paper's objective |w|^2 + C sum_n xi_n^2 over the rows that were short of the margin when they came: exact for the whole
-covariance matrix, one column at a time for its diagonal.
+paper's objective |w|^2 + C sum_n xi_n^2 over the rows that violated the margin when they were learned: exact for the
+full covariance matrix, one column at a time for its diagonal.
 """
 
 from typing import Any, Self
@@ -12,7 +12,7 @@ import numpy as np
 from modicum._jit.ellipsoid import learn_diagonal, learn_diagonal_sparse, learn_full
 from modicum.rows import is_sparse
 from modicum.rules.invariants import Array, Whole
-from modicum.svm.machine import Machine
+from modicum.svm.machine import Machine, Size
 
 
 class Diagonal(Machine):
@@ -40,6 +40,10 @@ class Diagonal(Machine):
         self.n_core += learn_diagonal(Z, sign, cost, self.coef, self._variance, decisions)
         return decisions
 
+    @staticmethod
+    def size(width: int) -> Size:
+        return Size(1, 8 * (2 * width + 1))
+
     def blank(self) -> Self:
         return type(self)(len(self.coef))
 
@@ -49,7 +53,7 @@ class Diagonal(Machine):
         return mirror
 
     def merge(self, other: Self) -> None:
-        """Precisions add up, less that of the prior, which both sides have."""
+        """Add precisions, and subtract that of the prior, which both sides include."""
         ours, theirs = 1.0 / self._variance, 1.0 / other._variance
         total = ours + theirs - 1.0
         self.coef[:] = (ours * self.coef + theirs * other.coef) / total
@@ -58,7 +62,7 @@ class Diagonal(Machine):
 
 
 class SparseDiagonal(Diagonal):
-    """The same for sparse rows. Mean and variance of a column are side by side in memory: they are fetched together."""
+    """`Diagonal` for sparse rows. Mean and variance of a column are adjacent in memory, as they are read together."""
 
     _invariants = {
         "_table": Array("float64", "width", 2),
@@ -83,7 +87,7 @@ class SparseDiagonal(Diagonal):
 
 
 class Full(Machine):
-    """A matrix of covariances: a row that changes it costs the square of the number of columns."""
+    """A covariance matrix: a row that changes it costs the square of the number of columns."""
 
     _invariants = {
         "n_core": Whole(),
@@ -106,6 +110,10 @@ class Full(Machine):
     def coef(self) -> np.ndarray:
         return self._mean
 
+    @staticmethod
+    def size(width: int) -> Size:
+        return Size(1 + width, 8 * (width**2 + width + 1))
+
     def blank(self) -> Self:
         return type(self)(len(self._mean))
 
@@ -115,7 +123,7 @@ class Full(Machine):
         return mirror
 
     def reflected(self, column: int) -> Self:
-        """A copy that is as if this column had had the opposite sign."""
+        """A copy, as if this column had had the opposite sign."""
         copy = self.copied()
         copy._mean[column] *= -1.0
         copy._covariance[column] *= -1.0
@@ -123,7 +131,7 @@ class Full(Machine):
         return copy
 
     def merge(self, other: Self) -> None:
-        """Precisions add up, less that of the prior, which both sides have."""
+        """Add precisions, and subtract that of the prior, which both sides include."""
         ours, theirs = np.linalg.inv(self._covariance), np.linalg.inv(other._covariance)
         covariance = np.linalg.inv(ours + theirs - np.eye(len(ours)))
         self._mean = covariance @ (ours @ self._mean + theirs @ other._mean)

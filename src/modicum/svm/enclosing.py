@@ -31,21 +31,21 @@ def enclose_two(square: float, own: float, other: float) -> tuple[float, float]:
 def enclose(gram: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, float]:
     """The smallest ball around any number of balls, by an active set method.
 
-    Guarantee: the radius encloses all of them as computed from `gram`, and is larger than the smallest one by a part
-    of 1e-11 or less unless rounding in `gram` is larger.
-    Cost: O(n^2) for n balls, and O(k^3) for the k of them that touch, if they can be guessed; that is the rule for many
-    points with slack of their own. Otherwise O(n k + k^2) for each that joins or leaves the set of those that touch.
+    Guarantee: the radius encloses all of them as computed from `gram`, and its relative excess over the smallest
+    one is at most 1e-11 unless rounding in `gram` is larger.
+    Cost: O(n^2) for n balls, and O(k^3) for the k tight ones, if these can be guessed; that is usual for many points
+    with slack of their own. Otherwise O(n k + k^2) for each ball that joins or leaves the tight set.
 
     Parameters
     ----------
     gram : ndarray of shape (n, n)
-        Inner products of the centers. Minus one half of their squared distances will do as well.
+        Inner products of the centers. Minus one half of their squared distances works as well.
     radii : ndarray of shape (n,)
 
     Returns
     -------
     weights : ndarray of shape (n,)
-        Not negative, of sum 1: the new center is this combination of the given ones.
+        Non-negative, with sum 1: the new center is this combination of the given ones.
     radius : float
 
     Examples
@@ -58,6 +58,6 @@ def enclose(gram: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, float]:
     ([0.0, 1.75], 3.75)
     """
     weights = np.empty(len(radii))
-    # contiguous, so that the loop is compiled for one kind of arrays only
+    # contiguous, so that the loop is compiled only once
     radius = enclosing.enclose(np.ascontiguousarray(gram, np.float64), np.ascontiguousarray(radii, np.float64), weights)
     return weights, float(radius)

@@ -1,10 +1,10 @@
-"""From rows to what the machines learn from: the equivalence of margin and ball needs rows of one length (rai2009)."""
+"""Preparation of rows for machines: a ball is the margin only for rows of one length (rai2009)."""
 
 from typing import Any
 
 import numpy as np
 
-from modicum._jit.inputs import SMALLEST, follow, prepare, prepare_sparse
+from modicum._jit.inputs import SMALLEST, prepare, prepare_sparse, track_and_prepare
 from modicum.rows import as_csr, is_sparse
 from modicum.rules.invariants import ABSENT, Array, Real, Whole
 from modicum.rules.params import TRUTH
@@ -12,40 +12,40 @@ from modicum.state.part import Part
 
 
 class Raw(Part):
-    """Rows as they are: a kernel does the rest."""
+    """Rows as they are, for kernels."""
 
     _invariants = {
         "n_zeros": [ABSENT, Whole()],
     }
 
-    n_zeros = 0  # rows of length zero, which can't be made longer
+    n_zeros = 0  # rows of length zero, which can't be scaled to unit length
 
     @property
     def settings(self) -> dict[str, bool]:
         return {}
 
-    def begin(self, X: Any, weight: np.ndarray) -> Any:
-        """Take what is needed from these rows, for good unless called again; returns them prepared."""
+    def initialize(self, X: Any, weight: np.ndarray) -> Any:
+        """Estimate mean and deviations from these rows, and fix them; returns the rows prepared."""
         return X
 
-    def follow(self, X: Any, weight: np.ndarray) -> Any:
-        """Prepared rows, each with what was known when it came."""
+    def update(self, X: Any, weight: np.ndarray) -> Any:
+        """Update mean and deviations row by row; returns rows prepared with those up to each row."""
         return X
 
     def apply(self, X: Any) -> Any:
-        """Prepared rows, with what is known now."""
+        """Rows prepared with the present mean and deviations."""
         return X
 
     def merge(self, other: Any) -> None:
-        """Know what both sides know."""
+        """Combine mean and deviations of both sides."""
 
 
 class Inputs(Raw):
     """Rows minus a mean, columns over their deviation, scaled to unit length, with a constant column at the end.
 
-    Each step may be left out. Scaled columns give rows that are of unit length on average. Mean and deviations are
-    those of the first rows if `begin` is called, else of all rows so far. Sparse rows are not centered: no zero would
-    be left.
+    Each step is optional. Scaled columns give rows of unit length on average. Mean and deviations are those of the
+    first rows if `initialize` is called, else of all rows so far. Sparse rows are not centered, as they would become
+    dense.
     """
 
     _invariants = {
@@ -53,14 +53,14 @@ class Inputs(Raw):
         "scale": TRUTH,
         "normalize": TRUTH,
         "constant": Real(0.0),
-        "follows": TRUTH,
+        "tracks": TRUTH,
         "totals": Array("float64", 2, low=0.0),
         "moments": Array("float64", 3, lambda its: its["n_features"] if its["center"] else 0),
     }
 
     def __init__(self, width: int, *, center: bool, scale: bool, normalize: bool, constant: float):
         self.center, self.scale, self.normalize, self.constant = center, scale, normalize, constant
-        self.follows = True  # whether rows to come change mean and deviations
+        self.tracks = True  # whether further rows change mean and deviations
         self.totals = np.zeros(2)
         self.moments = np.zeros((3, width if center else 0))
 
@@ -68,18 +68,18 @@ class Inputs(Raw):
     def settings(self) -> dict[str, bool]:
         return {"center": self.center, "scale": self.scale, "normalize": self.normalize}
 
-    def begin(self, X: Any, weight: np.ndarray) -> Any:
-        self.totals[:], self.moments[:], self.follows = 0.0, 0.0, True
-        self.follow(X, weight)
-        self.follows = False
+    def initialize(self, X: Any, weight: np.ndarray) -> Any:
+        self.totals[:], self.moments[:], self.tracks = 0.0, 0.0, True
+        self.update(X, weight)
+        self.tracks = False
         Z, self.n_zeros = self._apply(X)
         return Z
 
-    def follow(self, X: Any, weight: np.ndarray) -> Any:
-        if self.center and self.follows:
-            Z = self._room(X)
-            ends = (self.scale, self.normalize, self.constant, Z)
-            zeros = follow(X, weight, self.totals, self.moments, *ends)
+    def update(self, X: Any, weight: np.ndarray) -> Any:
+        if self.center and self.tracks:
+            Z = self._empty(X)
+            steps = (self.scale, self.normalize, self.constant)
+            zeros = track_and_prepare(X, weight, self.totals, self.moments, *steps, Z)
         else:
             Z, zeros = self._apply(X)
         self.n_zeros += zeros
@@ -94,10 +94,15 @@ class Inputs(Raw):
             sizes = (X.shape[1], self.normalize, self.constant)
             data, indices, indptr, zeros = prepare_sparse(X.data, X.indices, X.indptr, *sizes)
             return as_csr(data, indices, indptr, X.shape[1] + (self.constant > 0.0)), zeros
-        Z = self._room(X)
+        Z = self._empty(X)
         return Z, prepare(X, self.moments, self.center, self.scale, self.normalize, self.constant, Z)
 
-    def _room(self, X: np.ndarray) -> np.ndarray:
+    @staticmethod
+    def size(n_features: int, *, center: bool) -> int:
+        """Bytes held."""
+        return 8 * (8 + 3 * n_features * center)
+
+    def _empty(self, X: np.ndarray) -> np.ndarray:
         return np.empty((len(X), X.shape[1] + (self.constant > 0.0)))
 
     def merge(self, other: Any) -> None:

@@ -6,38 +6,40 @@ import numpy as np
 
 from modicum.rules.invariants import Array, Is
 from modicum.svm.ellipsoid import Full
-from modicum.svm.machine import Starter
+from modicum.svm.machine import BallMachine, Size
 
-EAGERNESS = 100.0  # times the cost of a row: two numbers need next to no regularization
+EAGERNESS = 100.0  # times the cost of a row: two numbers need hardly any regularization
 
 
-class WithIntercept(Starter):
-    """A ball, and a slope and an intercept for its decisions.
+class WithIntercept(BallMachine):
+    """A ball with a slope and an intercept for its decision values.
 
-    The two numbers are learned as if a ball's decision and a constant were the columns of a row, from decisions made
-    before the row was learned. Machines of different classes then speak in the same unit, the margin. Where that makes
-    more mistakes than the ball does by itself, as it may when a class is rare, the ball is left alone.
+    The two numbers are the weights of an ellipsoid whose rows are a ball's decision value, from before the row was
+    learned, and a constant. Decision values of different classes are then in the same unit, the margin. Where this
+    makes more mistakes than the ball does by itself, as it may when a class is rare, the ball's own decision is used.
     """
 
     _invariants = {
-        "ball": Is(Starter, width="width"),
+        "ball": Is(BallMachine, width="width"),
         "line": Is(Full, width=2),
         "mistakes": Array("float64", 2, low=0.0),
     }
 
-    def __init__(self, ball: Starter):
+    def __init__(self, ball: BallMachine):
         self.ball = ball
         self.line = Full(2)
         self.mistakes = np.zeros(2)  # of the ball and of the line, in weights of rows
 
-    def begin(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
-        self.ball.begin(Z, sign, cost)
+    def initialize(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
+        self.ball.initialize(Z, sign, cost)
 
     def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         bare = self.ball.learn(Z, sign, cost)
         lined = self.line.learn(_with_one(bare), sign, EAGERNESS * cost, weight)
         wrong = (1.0 if weight is None else weight) * (np.stack([bare, lined]) * sign <= 0.0)
-        totals = np.cumsum(np.column_stack([self.mistakes, wrong]), axis=1)  # one by one, whatever the chunks
+        totals = np.cumsum(
+            np.column_stack([self.mistakes, wrong]), axis=1
+        )  # row by row, so that chunks make no difference
         self.mistakes = totals[:, -1].copy()
         return np.where(totals[0, :-1] < totals[1, :-1], bare, lined)
 
@@ -55,13 +57,17 @@ class WithIntercept(Starter):
         slope, intercept = (1.0, 0.0) if self._is_bare else self.line.coef
         return np.append(slope * self.ball.coef, intercept)
 
+    @staticmethod
+    def size(ball: Size) -> Size:
+        return Size(ball.rows, ball.nbytes + Full.size(2).nbytes + 16)
+
     def blank(self) -> Self:
         return type(self)(self.ball.blank())
 
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror.ball = self.ball.mirrored()
-        mirror.line = self.line.reflected(1)  # a decision changes its sign with the row's
+        mirror.line = self.line.reflected(1)  # a decision value changes its sign with the row's
         return mirror
 
     def merge(self, other: Self) -> None:
@@ -91,4 +97,5 @@ class WithIntercept(Starter):
 
 
 def _with_one(decisions: np.ndarray) -> np.ndarray:
+    """Rows of a decision value and a constant."""
     return np.column_stack([decisions, np.ones(len(decisions))])

@@ -24,7 +24,7 @@ class Labels(Part):
 
     def __init__(self) -> None:
         self.values = np.empty(0)  # in the order of their codes
-        self.order = np.empty(0, np.intp)  # that sorts them
+        self.order = np.empty(0, np.intp)  # of codes, that sorts the labels
 
     def __len__(self) -> int:
         return len(self.values)
@@ -38,7 +38,7 @@ class Labels(Part):
         if not len(self.values):
             return np.full(len(y), -1)
         known = self.sorted
-        y = y.astype(known.dtype) if y.dtype.kind in "iu" and known.dtype.kind in "iu" else y  # or both become floats
+        y = y.astype(known.dtype) if y.dtype.kind in "iu" and known.dtype.kind in "iu" else y  # else both become floats
         at = np.minimum(known.searchsorted(y), len(known) - 1)
         return np.where(known[at] == y, self.order[at], -1)
 
@@ -62,7 +62,7 @@ class Labels(Part):
         return {"values": self.values, "order": self.order}
 
     def check(self, y: np.ndarray) -> None:
-        """Whether labels are of the same kind as those known: 1 and "1" can't be told apart once they are sorted."""
+        """Refuse labels of another kind than those known: 1 and "1" can't be told apart once they are sorted."""
         if len(self.values) and KINDS[self.values.dtype.kind] != KINDS[y.dtype.kind]:
             raise DataError(
                 f"labels are {KINDS[y.dtype.kind]} here and were {KINDS[self.values.dtype.kind]} before: "
@@ -82,8 +82,8 @@ def clean_labels(y: Any, name: str) -> np.ndarray:
     if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
         bad = int(np.flatnonzero(~np.isfinite(y) | (y != np.floor(y)))[0])
         raise DataError(
-            f"{name}: Unknown label type: continuous. y of row {bad} of this chunk is {y[bad]}; labels name classes, "
-            "and NaN, inf and fractions are none."
+            f"{name}: Unknown label type: continuous. y of row {bad} of this chunk is {y[bad]}; labels are "
+            "classes, so NaN, inf and fractions are refused."
         )
     return y
 

@@ -2,11 +2,18 @@
 
 import copy
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from modicum.state.part import Part
+
+
+class Size(NamedTuple):
+    """The most that a machine holds: rows, where a weight vector counts as one, and bytes."""
+
+    rows: int
+    nbytes: int
 
 
 class Machine(Part):
@@ -22,7 +29,7 @@ class Machine(Part):
     def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         """Learn rows in their order; returns each row's decision value from before it was learned.
 
-        An ellipsoid multiplies costs by weights. To a ball it is all the same how often a row comes.
+        An ellipsoid multiplies costs by weights. A ball ignores weights: duplicate rows do not affect it.
         """
 
     def decide(self, Z: Any) -> np.ndarray:
@@ -31,48 +38,49 @@ class Machine(Part):
 
     @property
     def coef(self) -> np.ndarray:
-        """Weights of the columns, of machines that have them."""
+        """Weights of the columns, for machines that have them."""
         raise NotImplementedError
 
     @abstractmethod
     def mirrored(self) -> Self:
-        """A copy that is as if all signs had been the opposite."""
+        """A copy, as if all signs had been the opposite."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Absorb a machine of the same kind that saw other rows."""
+        """Absorb a machine of the same kind that learned other rows."""
 
     @abstractmethod
     def blank(self) -> Self:
-        """A machine like this one that has seen nothing."""
+        """A machine like this one that has learned nothing."""
 
     def copied(self) -> Self:
+        """A copy of the whole state."""
         return copy.deepcopy(self)
 
     @property
     def n_kept(self) -> int:
-        """Rows kept, a weight vector counting as one."""
+        """Rows kept; a weight vector counts as one."""
         return 1
 
 
-class Starter(Machine):
-    """A machine that can begin with the best answer to the first rows of a stream."""
+class BallMachine(Machine):
+    """A machine that is a ball. It can be initialised with the exact solution for the first rows of a stream."""
 
     @abstractmethod
-    def begin(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
+    def initialize(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
         """Forget, and learn these rows all at once."""
 
     @property
     @abstractmethod
     def radius(self) -> float:
-        """Of the ball."""
+        """Radius of the ball."""
 
     @property
     @abstractmethod
     def least_radius(self) -> float:
-        """What is proven that any ball around all points must have."""
+        """A lower bound on the radius of any ball around all points."""
 
     @property
     @abstractmethod
     def square(self) -> float:
-        """Squared length of the ball's center, slack and all."""
+        """Squared length of the ball's center, slack included."""

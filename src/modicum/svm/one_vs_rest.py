@@ -7,21 +7,21 @@ import numpy as np
 from modicum.rules.invariants import Each, Is, Whole
 from modicum.rules.params import NULL
 from modicum.state.part import Part
-from modicum.svm.machine import Machine, Starter
+from modicum.svm.machine import BallMachine, Machine
 
 
 def n_machines(n_classes: int) -> int:
-    """Machines for so many classes: two share one, and a single one needs none."""
+    """How many machines a number of classes needs: two share one, and a single one needs none."""
     return n_classes if n_classes > 2 else max(0, n_classes - 1)
 
 
 class OneVsRest(Part):
-    """Machines by the code of their class, and one of a class that has not been seen yet.
+    """Machines by the code of their class, and one for a class that has not been seen yet.
 
-    All rows were on the other side of a class that has not been seen. A new class begins as a copy of that machine, so
-    it is as if it had been known from the start. With two classes, a single machine has the second on its positive
-    side; mirrored, it is that of the first. `unseen` is None where no other classes were expected: should one come
-    after all, it begins with a machine that knows nothing.
+    The machine `unseen` has learned all rows as negative. A new class gets a copy of it, as if the class had been
+    announced. With two classes, a single machine has the second on its positive side; mirrored, it is that of the
+    first. `unseen` is None where no other classes are expected: should one occur after all, its machine is initially
+    blank.
     """
 
     _invariants = {
@@ -43,15 +43,15 @@ class OneVsRest(Part):
         self.n_classes += 1
 
     def close(self) -> None:
-        """No other classes are expected than these, two or more."""
+        """Expect no classes but these, of which there are two or more."""
         self.unseen = None
 
-    def begin(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> None:
+    def initialize(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> None:
         """Forget, and learn these rows all at once."""
         for column, machine in enumerate(self.machines):
-            cast(Starter, machine).begin(Z, self._signs(column, codes), cost)
+            cast(BallMachine, machine).initialize(Z, self._signs(column, codes), cost)
         if self.unseen is not None:
-            cast(Starter, self.unseen).begin(Z, np.full(len(codes), -1.0), cost)
+            cast(BallMachine, self.unseen).initialize(Z, np.full(len(codes), -1.0), cost)
 
     def learn(self, Z: Any, codes: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         """Learn rows; returns decision values from before, one column per machine."""
@@ -71,7 +71,7 @@ class OneVsRest(Part):
         return np.column_stack([machine.decide(Z) for machine in self.machines] or [np.zeros(Z.shape[0])])
 
     def merge(self, other: "OneVsRest", codes: np.ndarray) -> None:
-        """Absorb machines of another side, whose class i is our class codes[i]; we have the classes of both."""
+        """Absorb machines of another side, whose class i is our class codes[i]; all of its classes are known here."""
         for column in range(len(self.machines)):
             code = 1 if self.n_classes == 2 else column
             theirs = other._machine_of(code, codes)
@@ -83,7 +83,7 @@ class OneVsRest(Part):
             self.unseen.merge(other.unseen)
 
     def _machine_of(self, code: int, codes: np.ndarray) -> Machine | None:
-        """The machine of what others call class `code`; None if there is none that stands by for new classes."""
+        """The machine of what the other side calls class `code`; None if that is unseen here and none is expected."""
         mine = np.flatnonzero(codes == code)
         if not len(mine):
             return self.unseen
@@ -95,4 +95,5 @@ class OneVsRest(Part):
         return self.machines[mine[0]]
 
     def all(self) -> list[Machine]:
+        """All machines, that of unseen classes included."""
         return self.machines + ([] if self.unseen is None else [self.unseen])

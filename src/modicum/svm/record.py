@@ -1,4 +1,4 @@
-"""How good the machines were on rows they had not learned yet (dawid1984, gama2013)."""
+"""Accuracy on rows before they were learned (dawid1984, gama2013)."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -9,14 +9,14 @@ from modicum.rules.invariants import Array, Whole
 from modicum.state.part import Part
 from modicum.svm.one_vs_rest import n_machines
 
-SAMPLE = 1000  # decision values kept: they fix one or two numbers to within a few percent
-BINS = 256  # of the curve of accuracy; bins become twice as wide when the stream has filled them
+SAMPLE = 1000  # decision values kept: enough to fit one number to within a few percent
+BINS = 256  # of the accuracy curve; bins become twice as wide when the stream has filled them
 
 
 class Record(Part):
-    """Every row was classified before it was learned: counts by class, accuracy over the stream, decision values.
+    """Counts by class, accuracy over the stream and decision values, of rows classified before they were learned.
 
-    The sample of decision values prefers newer rows, as the machines were better then; a new class starts it anew.
+    The sample of decision values prefers newer rows, as the machines were better by then. It restarts at a new class.
     """
 
     _invariants = {
@@ -34,19 +34,24 @@ class Record(Part):
         self.wrong = np.zeros(BINS, np.int64)
         self.bin_width = 1
         self.seen = 0
-        self.start_sample(0)
+        self.reset_sample(0)
 
-    def start_sample(self, n_columns: int) -> None:
+    def reset_sample(self, n_columns: int) -> None:
         self.decisions = np.zeros((SAMPLE, n_columns))
         self.codes = np.zeros(SAMPLE, np.int64)
-        self.sampled = 0  # rows since then: slots are filled in their order first
+        self.sampled = 0  # rows since then: slots are first filled in order
+
+    @staticmethod
+    def size(n_classes: int) -> int:
+        """Bytes held."""
+        return 8 * (n_classes**2 + BINS + SAMPLE * (1 + n_machines(n_classes)) + 3)
 
     def add_class(self, n_columns: int) -> None:
         self.confusion = np.pad(self.confusion, (0, 1))
-        self.start_sample(n_columns)
+        self.reset_sample(n_columns)
 
     def add(self, decisions: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> None:
-        """Decision values of rows from before they were learned."""
+        """Record decision values of rows from before they were learned."""
         self._widen(self.seen + len(codes))
         note(
             decisions,
@@ -70,15 +75,15 @@ class Record(Part):
             self.bin_width *= 2
 
     def curve(self) -> dict[str, np.ndarray]:
-        """Rows seen, and the accuracy since the point before."""
+        """Rows seen, and the accuracy since the point before; the first column is the axis."""
         n_bins = -(-self.seen // self.bin_width)
         rows = np.minimum(self.bin_width * np.arange(1, n_bins + 1), self.seen)
         counts = np.diff(rows, prepend=0)
-        return {"rows": rows, "accuracy": 1.0 - self.wrong[:n_bins] / counts}
+        return {"n_seen": rows, "accuracy": 1.0 - self.wrong[:n_bins] / counts}
 
     @property
     def accuracy(self) -> float:
-        """Part of all rows that were classified rightly before they were learned."""
+        """Share of all rows that were classified correctly before they were learned."""
         return float(np.trace(self.confusion) / max(1, self.confusion.sum()))
 
     @property
@@ -90,11 +95,11 @@ class Record(Part):
     def merge(self, other: "Record", codes: np.ndarray, rng: np.random.Generator) -> None:
         """Absorb the record of another stream, whose class i is our class codes[i]; its rows count as later ones."""
         self.confusion[np.ix_(codes, codes)] += other.confusion
-        curve, start = other.curve(), self.seen
-        self._widen(start + other.seen)
-        # mistakes are spread evenly over the rows of their bin; whole ones again, without losing any
-        ends = start + np.append(0, curve["rows"])
-        total = np.append(0, np.cumsum(other.wrong[: len(curve["rows"])]))
+        curve, before = other.curve(), self.seen
+        self._widen(before + other.seen)
+        # mistakes are spread evenly over the rows of their bin, then rounded so that their sum stays
+        ends = before + np.append(0, curve["n_seen"])
+        total = np.append(0, np.cumsum(other.wrong[: len(curve["n_seen"])]))
         edges = np.minimum(self.bin_width * np.arange(BINS + 1), ends[-1])
         self.wrong += np.diff(np.floor(np.interp(edges, ends, total) + 1e-9).astype(np.int64))
         self.seen += other.seen
@@ -102,15 +107,15 @@ class Record(Part):
             self._merge_sample(other, codes, rng)
 
     def _merge_sample(self, other: "Record", codes: np.ndarray, rng: np.random.Generator) -> None:
-        """Slots change hands so that each side has as many as its part of the rows."""
+        """Give each side slots in proportion to its number of rows."""
         theirs, labels = other.sample
         if len(codes) == 2:
             theirs = theirs if codes[1] == 1 else -theirs
         elif len(codes) > 2:
             theirs = theirs[:, codes.argsort()]
         ours, mine = self.sample
-        part = other.sampled / max(1, self.sampled + other.sampled)
-        keep = rng.permutation(len(ours))[: SAMPLE - min(round(part * SAMPLE), len(theirs))]
+        share = other.sampled / max(1, self.sampled + other.sampled)
+        keep = rng.permutation(len(ours))[: SAMPLE - min(round(share * SAMPLE), len(theirs))]
         take = rng.permutation(len(theirs))[: SAMPLE - len(keep)]
         self.sampled += other.sampled
         decisions, slots = self.sample
@@ -132,7 +137,7 @@ def likeliest_sharpness(decisions: np.ndarray, codes: np.ndarray) -> float:
 
 
 def log_probabilities(decisions: np.ndarray) -> np.ndarray:
-    """Of two classes from their one decision value, of several from theirs."""
+    """Log-probabilities of two classes from one decision value, or of several from one each."""
     if decisions.ndim == 1:
         decisions = np.column_stack([np.zeros(len(decisions)), decisions])
     return log_softmax(decisions, axis=1)

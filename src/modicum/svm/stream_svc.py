@@ -1,49 +1,35 @@
-"""One-pass support vector machines (rai2009): the maximum margin, by a ball around a stream or by an ellipsoid."""
+"""One-pass support vector machines (rai2009): the maximum margin of a stream, by a ball or by an ellipsoid."""
 
-import copy
-import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from modicum.contract.learner import Learner, Traits
-from modicum.exceptions import BudgetError, DataError, StateError
-from modicum.kernels import KERNEL, Kernel, Linear, Normalized, as_kernel, may_fail, takes_objects
-from modicum.kernels.stationary import Stationary
-from modicum.numeric.parallel import run_tiles
-from modicum.rows import Waiting, average_bytes, n_rows, take
-from modicum.rules.budget import as_budget, format_bytes
-from modicum.rules.invariants import ABSENT, Array, Is, Whole
+from modicum.exceptions import DataError, StateError
+from modicum.kernels import KERNEL, Kernel, may_fail, takes_objects
+from modicum.rows import average_bytes
+from modicum.rules.budget import Plan, as_budget
+from modicum.rules.invariants import ABSENT, Array, Is
 from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
-from modicum.state.packing import missing_functions
-from modicum.svm.ball import Ball
-from modicum.svm.balls import Balls
-from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
+from modicum.state.packing import held_bytes, missing_functions
+from modicum.svm.candidates import LOOKAHEAD, N_INITIAL, Candidates, is_linear
+from modicum.svm.classifier import Classifier, Terms
+from modicum.svm.core_limits import CoreLimits
+from modicum.svm.first_rows import FirstRows
 from modicum.svm.guarantee import BallGuarantee
-from modicum.svm.inputs import Inputs, Raw
-from modicum.svm.intercept import WithIntercept
-from modicum.svm.kernel_ball import KernelBall
-from modicum.svm.labels import Labels, clean_labels
-from modicum.svm.machine import Machine, Starter
-from modicum.svm.one_vs_rest import OneVsRest
-from modicum.svm.record import Record, likeliest_sharpness, log_probabilities
-from modicum.svm.tournament import Entrant, Tournament
+from modicum.svm.labels import clean_labels
+from modicum.svm.planning import Shape, check_fits, plan_kernel, plan_linear
+from modicum.svm.record import log_probabilities
 from modicum.svm.tray import Tray
-from modicum.svm.weights import Weights, class_weights
 
-ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
-BALL_COSTS = (0.1, 1.0, 10.0)
-WIDEST_FULL = 64  # columns up to which a whole covariance matrix costs little
 TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
-PREDICT_TILE = 2048
-MOST_APART = 0.2  # logarithms of the widths of kernels to merge
-RARE = 0.1  # a class with a smaller part than this of an even share of the rows is worth a warning
+MOST_APART = 0.2  # difference of the logarithms of kernel widths up to which sides are merged
+RARE = 0.1  # a class with a smaller share of the rows than this share of an even one causes a warning
 
 
 def _is_grid(value: Any) -> bool:
@@ -55,29 +41,29 @@ def _are_weights(value: Any) -> bool:
 
 
 class StreamSVC(ClassifierMixin, Learner):
-    """A maximum-margin classifier from a single pass, in memory that does not grow.
+    """A maximum-margin classifier from a single pass, in bounded memory.
 
-    Two kinds of machines look for weights w of the least |w|^2 + C sum_n xi_n^2, where xi_n is what row n is short of
-    the margin, y_n w.x_n >= 1 - xi_n:
+    Two kinds of machines minimise |w|^2 + C sum_n xi_n^2 over weights w, where xi_n is the margin violation of row n,
+    y_n w.x_n >= 1 - xi_n:
 
-    - an ellipsoid, the default: mean and covariance of w are updated by every row that is short of the margin. It is
+    - an ellipsoid, the default: mean and covariance of w are updated by every row that violates the margin. It is
       accurate and fast, and has no guarantee.
-    - a ball (`ellipsoid=None`): with a coordinate of its own for each row's slack, the smallest ball around all rows
-      y_n x_n has the solution as its center. A ball that follows the stream approximates it, is a certificate for the
+    - a ball (`ellipsoid=None`): with a coordinate of its own for each row's slack, the center of the smallest ball
+      around all rows y_n x_n is the solution. A ball that is enlarged by rows outside approximates it, certifies a
       margin, and works with any kernel.
 
-    Rows are prepared inside the pass: centered, columns scaled, each row of unit length, as balls require. What works
-    best for a stream is decided inside the pass as well: all candidates for C and for these steps learn the same
-    rows, every row is classified before it is learned, and half of the candidates leave each time the number of rows
-    has doubled, from 1,024 rows on. More than two classes are learned one against the rest. A class that comes late
-    begins as if it had been announced: a machine that has seen all rows on its negative side stands by for it. (`fit`
-    has seen all labels it was given and does without; a class that comes after it begins from nothing.)
+    Rows are prepared inside the pass: centered, columns scaled, each row of unit length, as balls require. Settings are
+    also chosen inside the pass: all candidates for C and for these steps learn the same rows, every row is classified
+    before it is learned, and half of the candidates are dropped each time the number of rows has doubled, from 1,024
+    rows on. More than two classes are learned one against the rest. A class that appears late is learned as if it had
+    been announced: a machine for unseen classes has learned all rows as negative. (`fit` knows all labels and does
+    without; for a class that appears after it, a blank machine is added.)
 
     Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
-    the bit however the stream is cut into chunks.
+    the bit however the stream is split into chunks.
     Cost: O(d) or O(non-zeros) time per row, class and candidate, O(d^2) with a full ellipsoid; one vector per class
-    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `start` rows for balls, and 1,000
-    decision values per class. With a kernel: O(m d) time per row and class, and m core vectors.
+    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls, 64
+    single rows, and 1,000 decision values per class. With a kernel: O(m d) time per row and class, and m core vectors.
 
     Parameters
     ----------
@@ -86,17 +72,18 @@ class StreamSVC(ClassifierMixin, Learner):
     ellipsoid : "auto", "diagonal", "full" or None, default="auto"
         Shape of the covariance. "auto" is full up to 63 columns. None, or a kernel or `n_balls`, makes it a ball.
     lookahead : int, default=10
-        For a ball: rows outside that wait until they are enclosed together, the paper's L. 1 is its Algorithm 1.
+        For a ball: rows outside that are buffered and then enclosed together, the paper's L. 1 is its Algorithm 1.
     n_balls : int, default=1
-        More than one: so many balls, without lookahead, whose common ball is the answer (section 4.3 of the paper).
-    start : int, default=512
-        Balls begin as the smallest one around this many rows (a power of two, or the next one below), which also give
-        the mean to center by and the width of a kernel. 1 is the paper's algorithm.
+        More than one: several balls, without lookahead, whose common ball is the answer (section 4.3 of the paper).
+    n_initial : int, default=512
+        For balls: rows to initialise with (a power of two, or the next one below). The ball is then the smallest around
+        them, and they give the mean to center by and the width of a kernel. 1 is the paper's algorithm.
     kernel : str, Kernel or callable, default="linear"
         With any other than "linear", the machine is a ball in the kernel's space.
     budget : int, str or None, default=None
-        With a kernel, core vectors to keep in all, or a size such as "4 MiB" for all that is held; those go that
-        matter least. None: as many as the geometry asks for. Linear machines have a fixed size, which must fit.
+        A bound on all rows held, or a size such as "4 MiB" for everything held. With a kernel, the least important core
+        vectors are dropped; None allows 1,000 per class and candidate. Linear machines have a fixed size, which must
+        fit: each weight vector, and each row of a covariance matrix, counts as a row.
     fit_intercept : bool, default=True
         Whether the decision has a constant term.
     center : "auto", True or False, default="auto"
@@ -105,13 +92,13 @@ class StreamSVC(ClassifierMixin, Learner):
         Whether to divide columns by their deviation so far. "auto": ellipsoids try both, balls do not. It includes
         centering, and is not for sparse rows.
     normalize : "auto", True or False, default="auto"
-        Whether to scale rows to unit length. "auto": balls do, as they are not the margin without; ellipsoids do, and
-        try what scaled columns give without.
+        Whether to scale rows to unit length. "auto": balls do, as only then they maximise the margin; ellipsoids do,
+        and with scaled columns also try without.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class. "balanced": all classes count alike, by their numbers of rows so far. To a ball it is
-        all the same how often a row comes: with one, weights count for the intercept and for what is chosen.
+        Factors of C by class. "balanced": all classes have the same total weight, by their numbers of rows so far.
+        Duplicate rows do not affect a ball: there, weights only affect the intercept and the choice of settings.
     random_state : int, Generator or None, default=None
-        For the sample of decision values that probabilities come from.
+        For the sample of decision values that probabilities are calibrated on.
 
     Attributes
     ----------
@@ -123,15 +110,15 @@ class StreamSVC(ClassifierMixin, Learner):
     radius_ : ndarray
         Of each machine's ball; empty for ellipsoids.
     n_core_ : int
-        Rows that changed a machine, added up over machines.
+        Rows that changed a machine, summed over machines.
     kernel_ : Kernel
-        The kernel in use, its parameters filled in; not for linear machines.
+        The kernel in use, with its estimated parameters; not for linear machines.
     accuracy_ : float
-        Part of all rows that were classified rightly before they were learned.
+        Share of all rows that were classified correctly before they were learned.
     confusion_ : ndarray of shape (n_classes, n_classes)
         The same as counts, by true class and by class chosen.
     history_ : dict of arrays
-        The same over the stream: rows seen, and the accuracy since the point before.
+        The same over the stream: `n_seen`, and the `accuracy` since the point before.
     candidates_ : list of dicts
         Settings that are still in the tournament with their mistakes, the one in use first.
 
@@ -148,8 +135,8 @@ class StreamSVC(ClassifierMixin, Learner):
     References
     ----------
     rai2009, Algorithms 1 and 2, sections 4.2, 4.3, 6.2. crammer2009 for ellipsoids, guo2017 for probabilities.
-    Departures: the slack of a row is 1 / C where the paper prints 1; balls begin with the exact ball of the first rows
-    (`start`); the intercept, the tournament, late classes and `merge` are ours.
+    Departures: the slack of a row is 1 / C where the paper prints 1; balls are initialised with the exact ball of the
+    first rows (`n_initial`); the intercept, the tournament, late classes and `merge` are ours.
     """
 
     _constraints = {
@@ -157,7 +144,7 @@ class StreamSVC(ClassifierMixin, Learner):
         "ellipsoid": [NULL, OneOf("auto", "diagonal", "full")],
         "lookahead": [Int(1)],
         "n_balls": [Int(1)],
-        "start": [Int(1)],
+        "n_initial": [Int(1)],
         "kernel": [KERNEL],
         "budget": [NULL, BUDGET],
         "fit_intercept": [TRUTH],
@@ -168,41 +155,31 @@ class StreamSVC(ClassifierMixin, Learner):
         "random_state": [RANDOM_STATE],
     }
     _invariants = {
-        "_labels": Is(Labels, n="n_classes"),
-        "_weights": Is(Weights),
-        "_record": Is(Record, n_classes="n_classes"),
-        "_tile": Whole(1),
-        "_tournament": Is(
-            Tournament,
+        "_classifier": Is(
+            Classifier,
             n_classes="n_classes",
-            constant=lambda its: its.owner._constant(),
-            width=lambda its: its["n_features"] + (its.owner._constant() > 0.0),
+            constant=lambda its: Candidates.of(its.owner).constant,
+            width=lambda its: its["n_features"] + (Candidates.of(its.owner).constant > 0.0),
         ),
-        "_n_first": Whole(),
-        "_first": [NULL, Is(Waiting, also={"targets": Array("int64", None, low=0, below="n_classes")})],
+        "_tray": [NULL, Is(Tray, n_classes="n_classes")],
         "_expected": [ABSENT, NULL, Array(None, None)],
         "_is_strict": [ABSENT, TRUTH],
         "_eliminate": [ABSENT, TRUTH],
     }
-    _unsaved = (*Learner._unsaved, "_tray")
-    _eliminate = True  # whether candidates leave the tournament
+    _eliminate = True  # whether candidates are dropped
     _expected: np.ndarray | None = None  # classes
     _is_strict = False  # whether no others are allowed
     _tray: Tray | None = None
-    _labels: Labels
-    _tournament: Tournament
-    _weights: Weights
-    _record: Record
-    _first: Waiting | None
+    _classifier: Classifier
 
     def __init__(
         self,
         C: float | str | Iterable[float] = "auto",
         *,
         ellipsoid: str | None = "auto",
-        lookahead: int = 10,
+        lookahead: int = LOOKAHEAD,
         n_balls: int = 1,
-        start: int = 512,
+        n_initial: int = N_INITIAL,
         kernel: Any = "linear",
         budget: int | str | None = None,
         fit_intercept: bool = True,
@@ -216,7 +193,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self.ellipsoid = ellipsoid
         self.lookahead = lookahead
         self.n_balls = n_balls
-        self.start = start
+        self.n_initial = n_initial
         self.kernel = kernel
         self.budget = budget
         self.fit_intercept = fit_intercept
@@ -228,8 +205,8 @@ class StreamSVC(ClassifierMixin, Learner):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Kernel values of many rows at once may differ in their last bits from those of few."""
-        return Traits(chunk_exact=self._is_linear(), merge="approximate", weights=True, sparse=True, objects=True)
+        """With a kernel chunks matter: kernel values of many rows at once may differ in their last bits."""
+        return Traits(chunk_exact=is_linear(self.kernel), merge="approximate", weights=True, sparse=True, objects=True)
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -243,327 +220,227 @@ class StreamSVC(ClassifierMixin, Learner):
         X : array, sparse matrix or dataframe (with a kernel of your own, a list of objects), one row each
         y : labels: numbers, truth values or strings
         sample_weight : non-negative weights of rows, relative to the mean of all weights so far
-        row_ids : ints that name the rows; not used here
-        classes : all labels that will come, with the first chunk. There is no need to know them: a class that comes
-            late is learned as if it had been announced. To announce them saves the machine that stands by for it.
+        row_ids : ints that name the rows; checked, but not kept here
+        classes : all labels that will occur, given with the first chunk. It is optional: a class that appears late is
+            learned as if it had been announced. To announce classes saves the machine for unseen ones.
         """
-        tray = None if "_torn" in vars(self) or "_reset" in vars(self) else self._tray
-        if sample_weight is row_ids is None and tray is not None and tray.takes(X, y, self._labels):
-            self.n_seen_ += 1
-            self._position += 1
-            if tray.is_full:
-                self._learn_tray()
-            return self
-        self._learn_tray()
-        if self._is_fitted():
-            return super().partial_fit(X, y, sample_weight, row_ids)
         if classes is not None:
-            self._expect(classes)
-            self._is_strict = self._expected is not None
+            self._announce(classes)
+        if sample_weight is row_ids is None and self._put_on_tray(X, y):
+            return self
+        if self._is_fitted():
+            self._check_whole()
+            self._learn_tray()
+            return super().partial_fit(X, y, sample_weight, row_ids)
         try:
             return super().partial_fit(X, y, sample_weight, row_ids)
         finally:
             if not self._is_fitted():
                 self._forget()
 
+    def _announce(self, classes: Any) -> None:
+        """Expect these classes and no others, from the first chunk on; later, they must be known."""
+        if not self._is_fitted():
+            self._expect(classes)
+            self._is_strict = self._expected is not None
+            return
+        announced = self._expected if self._is_strict else None
+        known = self._classifier.labels.values if announced is None else announced
+        strangers = np.setdiff1d(clean_labels(classes, "StreamSVC"), known)
+        if len(strangers):
+            raise ValueError(f"StreamSVC: class {str(strangers[0])!r} must be announced with the first chunk.")
+
     def _expect(self, y: Any, sample_weight: Any = None) -> None:
-        """Labels given to `fit` tell the classes to come."""
+        """Expect the classes of the labels given to `fit`."""
         if y is None or isinstance(y, str) or sample_weight is not None:
             return
-        with suppress(DataError):  # it is raised again when the rows have been looked at
+        with suppress(DataError):  # it is raised again when the rows are checked
             labels = np.unique(clean_labels(y, type(self).__name__))
             self._expected = labels if len(labels) > 1 else None  # a machine is needed even for one class
 
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
-        if not hasattr(self, "_tournament"):
-            self._begin(X)
-        self._follow(X, y, self._weights.relative(weight, len(y)))
-        self._keep_within_budget()
+        if not hasattr(self, "_classifier"):
+            self._initialize(X)
+        terms = self._terms()
+        self._classifier.learn(X, y, self._classifier.weights.relative(weight, len(y)), terms)
+        self._hold_budget_of_machines(terms)
 
-    def _learn_tray(self) -> None:
-        if self._tray is None or not self._tray.count:
-            return
-        rows, codes = self._tray.contents
-        self._follow(rows, self._labels.values[codes], self._weights.relative(None, len(codes)))
-        self._derived = {}
-        self._tray.count = 0
-
-    def _put_up_tray(self) -> None:
-        is_plain = self._kind == "dense" and self._is_linear() and not hasattr(self, "feature_names_in_")
-        self._tray = Tray(self.n_features_in_, self._dtype) if is_plain and self.budget is None else None
-
-    def _begin(self, X: Any) -> None:
-        self._labels, self._weights, self._record = Labels(), Weights(), Record()
-        self._tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
-        self._tournament = self._field(X)
-        self._n_first = self._most_first_rows(X)
-        self._first = Waiting(X, np.empty(0, np.int64), self._n_first) if self._n_first > 1 else None
-        self._put_up_tray()
+    def _initialize(self, X: Any) -> None:
+        """A classifier for rows like these, without any learned."""
+        candidates = Candidates.of(self)
+        tournament = candidates.tournament(X, self._kind, eliminate=self._eliminate)
+        limits = self._limits()
+        n_first = self.n_initial if limits is None else limits.most_first_rows(self.n_initial, average_bytes(X))
+        first = FirstRows(X, n_first) if n_first > 1 and not candidates.is_ellipsoid else None
+        tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
+        self._classifier = Classifier(tournament, first, tile)
+        self._tray = Tray(self.n_features_in_, self._dtype) if self._has_tray() else None
         if self._expected is not None:
-            for label in self._expected:
-                self._add_class(label)
-            for entrant in self._tournament.entrants:
-                entrant.machines.close()
+            self._classifier.expect(self._expected, self._terms())
 
-    def _follow(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
-        """Learn rows in their order. What is learned at once ends before a new class, and at a ranking of entrants."""
-        start = 0
-        while start < len(y):
-            codes = self._labels.codes(y[start : start + min(self._tile, self._tournament.rows_to_go)])
-            if codes[0] < 0:
-                self._add_class(y[start])
-                continue
-            new = np.flatnonzero(codes < 0)
-            stop = start + (int(new[0]) if len(new) else len(codes))
-            self._follow_tile(take(X, slice(start, stop)), codes[: stop - start], weight[start:stop])
-            start = stop
+    def _terms(self) -> Terms:
+        return Terms(self.class_weight, self._rng, self._limits())
 
-    def _follow_tile(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
-        if self._first is not None:
-            self._first.append(X, codes, weight, np.zeros(len(codes), np.int64))
-        if self.class_weight is not None:
-            before = self._record.confusion.sum(axis=1)
-            counts = before + np.cumsum(codes[:, None] == np.arange(len(before)), axis=0)
-            weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
-        decisions = self._tournament.learn(X, codes, weight)
-        self._record.add(decisions, codes, self._rng)
-        if self._first is not None and self._tournament.has_just_ranked:
-            self._begin_anew(self._first)
-
-    def _begin_anew(self, first: Waiting) -> None:
-        """Balls should not have to live with how a stream began: as the first rows double, all are learned at once."""
-        codes, weight = first.targets, first.weights
-        assert codes is not None
-        if self.class_weight is not None:  # the mean is between classes then
-            counts = self._record.confusion.sum(axis=1)[None]
-            weight = weight * class_weights(self.class_weight, self._labels, codes, counts)
-        if 2 * len(codes) > self._n_first:
-            self._first = None
-        for ball in self._kernel_balls():
-            ball.limit = sys.maxsize  # the budget is for the ball that comes
-        self._tournament.begin_anew(first.rows.values, codes, weight)
-        if not self._is_linear():
-            self._keep_within_budget()
-
-    def _most_first_rows(self, X: Any) -> int:
-        """How many rows to begin with; with a kernel they take up to half of the budget for a while."""
-        if self._is_ellipsoid():
-            return 0
-        if self._is_linear() or self.budget is None:
-            return self.start
-        what = "StreamSVC with a kernel"
-        rows = as_budget(self.budget).rows_within(average_bytes(X) + 24, fixed_bytes=0, at_least=4, what=what)
-        return min(self.start, rows // 2)
-
-    def _add_class(self, label: Any) -> None:
-        self._labels.add(label)
-        for entrant in self._tournament.entrants:
-            entrant.machines.add_class()
-        self._record.add_class(len(self._tournament.leader.machines.machines))
-        if not self._is_linear():
-            self._keep_within_budget()  # what there is has to do for more balls
+    def _limits(self) -> CoreLimits | None:
+        """Limits on core vectors; None for linear machines."""
+        if is_linear(self.kernel):
+            return None
+        budget = as_budget(self.budget)
+        if budget.nbytes is None:
+            return CoreLimits(budget, self.lookahead)
+        beside = {name: value for name, value in self._fields().items() if name != "_classifier"}
+        return CoreLimits(budget, self.lookahead, held_bytes(beside))
 
     def _end_of_stream(self) -> None:
-        self._learn_tray()
-        counts = self._record.confusion.sum(axis=1)
-        parts = counts[counts > 0] / counts.sum()
-        if self.class_weight is None and len(parts) > 1 and len(parts) * parts.min() < RARE:
-            rarest = self._labels.values[np.where(counts > 0, counts, np.inf).argmin()]
+        classifier = self._learned()
+        counts = classifier.record.confusion.sum(axis=1)
+        shares = counts[counts > 0] / counts.sum()
+        if self.class_weight is None and len(shares) > 1 and len(shares) * shares.min() < RARE:
+            rarest = classifier.labels.values[np.where(counts > 0, counts, np.inf).argmin()]
             warnings.warn(
-                f"StreamSVC: only {parts.min():.1%} of the rows are of class {str(rarest)!r}. Never to choose it may "
-                'be how the fewest mistakes are made; class_weight="balanced" counts classes alike.',
+                f"StreamSVC: only {shares.min():.1%} of the rows are of class {str(rarest)!r}. A model that never "
+                'predicts it may make the fewest mistakes; class_weight="balanced" gives all classes the same weight.',
                 stacklevel=3,
             )
 
-    # ---- candidates ------------------------------------------------------------------------------
+    # ---- single rows -----------------------------------------------------------------------------
 
-    def _field(self, X: Any) -> Tournament:
-        """An entrant for each combination that the parameters leave open."""
-        inputs, machine = self._preparations(X), self._machine(X)
-        entrants = [Entrant(i, C, OneVsRest(machine.copied())) for i in range(len(inputs)) for C in self._costs()]
-        return Tournament(inputs, entrants, eliminate=self._eliminate)
+    def _has_tray(self) -> bool:
+        """Whether single rows are buffered: dense ones without names, where no budget counts them."""
+        is_plain = self._kind == "dense" and not hasattr(self, "feature_names_in_")
+        return is_plain and is_linear(self.kernel) and self.budget is None
 
-    def _costs(self) -> list[float]:
-        if isinstance(self.C, str):
-            return list(ELLIPSOID_COSTS if self._is_ellipsoid() else BALL_COSTS)
-        return np.atleast_1d(np.asarray(self.C, np.float64)).tolist()
+    def _put_on_tray(self, X: Any, y: Any) -> bool:
+        """Buffer a single row that needs no conversion; False if it has to be checked and learned as a chunk."""
+        tray, state = self._tray, self.__dict__
+        if tray is None or "_torn" in state or "_reset" in state or not tray.put(X, y, self._classifier.labels):
+            return False
+        self.n_seen_ += 1
+        self._position += 1
+        if tray.is_full:
+            self._learn_tray()
+        return True
 
-    def _preparations(self, X: Any) -> list[Raw]:
-        if not self._is_linear():
-            if self.center is True or self.scale is True:
-                raise ValueError(
-                    "StreamSVC: center and scale are for linear machines; a kernel takes rows as they are."
-                )
-            return [Raw()]
-        return [
-            Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=self._constant())
-            for center, scale in self._steps()
-            for normalize in self._lengths(scale)
-        ]
+    def _learn_tray(self) -> None:
+        """Learn the buffered single rows as a chunk: a failure marks the learner as torn."""
+        if self._tray is None or not self._tray.count:
+            return
+        rows, codes = self._tray.empty()
+        self.n_seen_ -= len(codes)  # they are counted again as they are learned
+        self._learn_or_undo(rows, self._classifier.labels.values[codes], None, codes)
 
-    def _constant(self) -> float:
-        """The constant column of prepared rows; 0 if there is none."""
-        return float(self.fit_intercept and self._is_ellipsoid())
+    def _learned(self) -> Classifier:
+        """The classifier with all rows learned. All public answers use it, so that none depends on the tray."""
+        self._check_fitted()
+        self._learn_tray()
+        return self._classifier
 
-    def _lengths(self, scale: bool) -> list[bool]:
-        """Whether to scale rows to unit length: what to try."""
-        if self.normalize != "auto":
-            return [bool(self.normalize)]
-        return [True, False] if scale and self._is_ellipsoid() else [True]
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn; rows given before are learned with the old ones."""
+        if self._is_fitted():
+            self._learned()
+        return super().set_params(**params)
 
-    def _steps(self) -> list[tuple[bool, bool]]:
-        """Whether to center rows and whether to scale columns: what to try."""
-        if self.scale is True and self.center is False:
-            raise ValueError("StreamSVC: scale=True needs center=True: deviations are those from the mean.")
-        if self._kind == "sparse":
-            if self.center is True or self.scale is True:
-                raise DataError(
-                    "StreamSVC: sparse rows can't be centered, as no zero would be left. "
-                    'Leave center and scale at "auto", or make the rows dense.'
-                )
-            return [(False, False)]
-        centers = [self.center] if self.center != "auto" else [True] if self._is_ellipsoid() else [False, True]
-        scales = [self.scale] if self.scale != "auto" else [False, True] if self._is_ellipsoid() else [False]
-        return [(bool(center), bool(scale)) for center, scale in product(centers, scales) if center or not scale]
+    def to_bytes(self) -> bytes:
+        """The exact state as bytes."""
+        if self._is_fitted():
+            self._learned()
+        return super().to_bytes()
 
-    def _machine(self, X: Any) -> Machine:
-        if self._is_ellipsoid():
-            width = X.shape[1] + self.fit_intercept
-            is_full = width <= WIDEST_FULL if self.ellipsoid == "auto" else self.ellipsoid == "full"
-            return Full(width) if is_full else SparseDiagonal(width) if self._kind == "sparse" else Diagonal(width)
-        ball: Starter
-        if not self._is_linear():
-            ball = KernelBall(self._given_kernel(), self.lookahead)
-            ball.fit_kernel(X)
-        elif self.n_balls == 1:
-            ball = Ball(X.shape[1], self.lookahead)
-        else:
-            ball = Balls(X.shape[1], self.n_balls)
-        return WithIntercept(ball) if self.fit_intercept else ball
+    @property
+    def nbytes_(self) -> int:
+        """Bytes held now, all state together."""
+        self._learned()
+        return super().nbytes_
 
-    def _given_kernel(self) -> Kernel:
-        kernel = as_kernel(self.kernel, objects=self._kind == "objects")
-        if self._kind == "sparse" and not kernel.takes_sparse:
-            raise DataError(f"StreamSVC: the kernel {kernel!r} takes no sparse rows. Make them dense.")
-        return Normalized(kernel) if self.normalize is not False and not isinstance(kernel, Stationary) else kernel
-
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, Linear) or (isinstance(self.kernel, str) and self.kernel == "linear")
-
-    def _is_ellipsoid(self) -> bool:
-        return self.ellipsoid is not None and self._is_linear() and self.n_balls == 1
+    def _n_retained(self) -> int:
+        return self._learned().n_kept
 
     # ---- budget ----------------------------------------------------------------------------------
 
-    def _keep_within_budget(self) -> None:
-        """Core vectors beyond the budget go. Linear machines have a fixed size: it fits or does not."""
-        if self.budget is None:
+    def plan(self, n_features: int, dtype: Any = np.float64, n_classes: int = 2) -> Plan:
+        """What will be held at most of dense rows with so many columns and classes, by part, before any data.
+
+        Labels count as 32 characters each.
+        """
+        self._check_params()
+        candidates = Candidates.of(self)
+        n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
+        n_entrants = n_inputs * len(candidates.costs)
+        shape = Shape(n_features, np.dtype(dtype).itemsize, n_classes, n_inputs, n_entrants)
+        if candidates.is_linear:
+            return plan_linear(shape, candidates, has_tray=self.budget is None)
+        return plan_kernel(shape, candidates, as_budget(self.budget))
+
+    def _hold_budget_of_machines(self, terms: Terms) -> None:
+        """Remove core vectors beyond the budget. Linear machines have a fixed size, which must fit."""
+        self._classifier.hold_limits(terms)
+        if self.budget is None or not is_linear(self.kernel):
             return
-        budget = as_budget(self.budget)
-        if not self._is_linear():
-            balls = self._kernel_balls()
-            if budget.rows is not None:
-                self._limit_core((budget.rows - self._n_waiting()) // len(balls))
-            else:
-                most = max(ball.n_kept for ball in balls)
-                assert budget.nbytes is not None
-                self._limit_core(max(1, int(most * budget.nbytes / self.nbytes_)))  # more than now, if there is room
-                self._hold_budget(most, 1, self._limit_core)
-        elif budget.nbytes is not None and self.nbytes_ > budget.nbytes:
-            raise BudgetError(
-                f"StreamSVC: {len(self._labels)} classes and {self.n_features_in_} columns need a budget of at least "
-                f'{format_bytes(self.nbytes_)}; got {budget}. A given C or ellipsoid="diagonal" need less.'
-            )
-
-    def _limit_core(self, rows: int) -> None:
-        """Let each ball keep so many rows, half of which may wait to be enclosed."""
-        if rows < 1:
-            n_balls = len(self._kernel_balls())
-            raise BudgetError(
-                f"StreamSVC: {n_balls} balls, of classes and candidates for C, need a budget of at least {2 * n_balls} "
-                f"rows; got {self.budget}."
-            )
-        for ball in self._kernel_balls():
-            ball.lookahead = min(self.lookahead, max(1, rows // 2))
-            ball.limit = rows - ball.lookahead + 1
-            ball.shrink(ball.limit)
-
-    def _kernel_balls(self) -> list[KernelBall]:
-        balls = [machine.ball if isinstance(machine, WithIntercept) else machine for machine in self._all_machines()]
-        return [ball for ball in balls if isinstance(ball, KernelBall)]
-
-    def _all_machines(self) -> list[Machine]:
-        return [machine for entrant in self._tournament.entrants for machine in entrant.machines.all()]
-
-    def _n_waiting(self) -> int:
-        return 0 if self._first is None else len(self._first.ids)
-
-    def _n_retained(self) -> int:
-        return self._n_waiting() + sum(machine.n_kept for machine in self._all_machines())
+        tournament = self._classifier.tournament
+        shape = Shape(
+            self.n_features_in_,
+            np.dtype(self._dtype).itemsize,
+            len(self._classifier.labels),
+            len(tournament.inputs),
+            len(tournament.entrants),
+            expects_more=tournament.leader.machines.unseen is not None,
+        )
+        check_fits(as_budget(self.budget), shape, Candidates.of(self), held_bytes(self._fields()))
 
     # ---- merging ---------------------------------------------------------------------------------
 
     def _merge(self, other: Self) -> None:
-        other._learn_tray()
+        mine, theirs = self._learned(), other._learned()
         if (self._is_strict or other._is_strict) and not np.array_equal(self.classes_, other.classes_):
-            raise StateError("StreamSVC.merge: classes were announced, and the two sides do not have the same.")
-        self._labels.check(other._labels.values)
+            raise StateError("StreamSVC.merge: classes were announced, and those of the two sides differ.")
+        mine.labels.check(theirs.labels.values)
         self._check_kernels(other)
-        if other._first is not None:  # all its rows are at hand
-            self._learn_rows_of(other._first, other._labels)
-        elif self._first is not None:
-            mine, labels = self._first, self._labels
-            self._adopt(other)
-            self._learn_rows_of(mine, labels)
-        else:
-            self._merge_machines(other)
-        self._weights.merge(other._weights)
-        self._keep_within_budget()
+        if theirs.first is not None:  # all its rows are held
+            mine.learn_first_rows_of(theirs, self._terms())
+        elif mine.first is not None:
+            self._go_on_from(other)
+            self._classifier.learn_first_rows_of(mine, self._terms())
+        elif not mine.merge(theirs, self._terms()):
+            self._keep_longer(other)
+        self._hold_budget_of_machines(self._terms())
+
+    def _go_on_from(self, other: Self) -> None:
+        """Adopt the state of the other side, but for the classes that were announced here."""
+        announced = {name: value for name, value in vars(self).items() if name in ("_expected", "_is_strict")}
+        self._adopt(other)
+        self.__dict__.update(announced)
 
     def _check_kernels(self, other: Self) -> None:
-        """Widths that the sides have found for themselves may differ a little."""
-        if not self._is_linear():
+        """Widths that the sides have estimated may differ a little."""
+        if not is_linear(self.kernel):
             ours, theirs = self.kernel_, other.kernel_
             if np.abs(ours.log_params - theirs.log_params).max(initial=0.0) > MOST_APART:
                 raise StateError(
-                    f"StreamSVC.merge: the sides have found different kernels, {ours!r} and {theirs!r}. Give all of "
-                    "them the same one, with its width."
+                    f"StreamSVC.merge: the sides have estimated different kernels, {ours!r} and {theirs!r}. Give all "
+                    "of them the same one, with its width."
                 )
 
-    def _learn_rows_of(self, first: Waiting, labels: Labels) -> None:
-        self._follow(first.rows.values, labels.values[first.targets], first.weights)
-
-    def _adopt(self, other: Self) -> None:
-        for name in ("_labels", "_tournament", "_record", "_first"):
-            setattr(self, name, copy.deepcopy(getattr(other, name)))
-
-    def _merge_machines(self, other: Self) -> None:
-        self._add_classes(other._labels)
-        codes = self._labels.codes(other._labels.values)
-        if self._tournament.merge(other._tournament, codes):
-            self._record.merge(other._record, codes, self._rng)
-            return
+    def _keep_longer(self, other: Self) -> None:
+        """Keep the machines of the longer stream, and the classes and weights of both."""
         warnings.warn(
-            "StreamSVC.merge: the two sides have settled on different preparations of rows, so their machines can't be "
-            "merged: that of the longer stream stays. Give center and scale to all sides to avoid this.",
+            "StreamSVC.merge: the two sides have chosen different preparations of rows, so their machines can't be "
+            "merged: that of the longer stream is kept. Give center and scale to all sides to avoid this.",
             stacklevel=4,
         )
-        if other._tournament.rows > self._tournament.rows:
-            labels = self._labels
-            self._adopt(other)
-            self._add_classes(labels)
-
-    def _add_classes(self, labels: Labels) -> None:
-        for label, code in zip(labels.values, self._labels.codes(labels.values), strict=True):
-            if code < 0:
-                self._add_class(label)
+        mine, theirs = self._classifier, other._classifier
+        if theirs.tournament.rows > mine.tournament.rows:
+            self._go_on_from(other)
+            self._classifier.add_classes(mine.labels, self._terms())
+            theirs = mine
+        self._classifier.weights.merge(theirs.weights)
 
     # ---- what was learned ------------------------------------------------------------------------
 
     @property
     def classes_(self) -> np.ndarray:
         self._check_fitted()
-        return self._labels.sorted
+        return self._classifier.labels.sorted
 
     @property
     def coef_(self) -> np.ndarray:
@@ -575,105 +452,62 @@ class StreamSVC(ClassifierMixin, Learner):
         return coefficients[:, -1] if self.fit_intercept else np.zeros(len(coefficients))
 
     def _coefficients(self) -> np.ndarray:
-        """Weights of columns, then of the constant if there is one; a row per class, or a single one for two."""
-        self._check_fitted()
-        if not self._is_linear():
+        classifier = self._learned()
+        if not is_linear(self.kernel):
             raise AttributeError("with a kernel there are no weights of columns.")
-        coefficients = np.stack([machine.coef for machine in self._asked()])
-        return -coefficients if self._is_turned() else coefficients
-
-    def _asked(self) -> list[Machine]:
-        """Machines that answer, in the order of `classes_`; with a single class, the one that stands by."""
-        machines = self._tournament.leader.machines
-        if len(machines.machines) > 2:
-            return [machines.machines[code] for code in self._labels.order]
-        return machines.machines or machines.all()
-
-    def _is_turned(self) -> bool:
-        """Whether the only machine has the first of `classes_` on its positive side, and not the second."""
-        return len(self._labels) == 2 and self._labels.order[1] == 0
+        return classifier.coefficients
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """Settings still in the tournament, the best one first."""
-        self._check_fitted()
-        return [
-            {"C": entrant.C, **self._tournament.inputs[entrant.inputs].settings, "mistakes": entrant.mistakes}
-            for entrant in self._tournament.entrants
-        ]
+        return self._learned().settings
 
     @property
     def radius_(self) -> np.ndarray:
-        self._check_fitted()
-        return np.array([machine.radius for machine in self._asked() if isinstance(machine, Starter)])
+        return np.array([ball.radius for ball in self._learned().balls])
 
     @property
     def n_core_(self) -> int:
-        self._check_fitted()
-        return sum(machine.n_core for machine in self._asked())
+        return sum(machine.n_core for machine in self._learned().answering)
 
     @property
     def kernel_(self) -> Kernel:
-        self._check_fitted()
-        if self._is_linear():
+        classifier = self._learned()
+        if is_linear(self.kernel):
             raise AttributeError("the machines are linear.")
-        return self._kernel_balls()[0].kernel
+        return classifier.kernel_balls[0].kernel
 
     @property
     def accuracy_(self) -> float:
-        self._check_fitted()
-        return self._record.accuracy
+        return self._learned().record.accuracy
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
-        return self._record.curve()
+        return self._learned().record.curve()
 
     @property
     def confusion_(self) -> np.ndarray:
-        self._check_fitted()
-        order = self._labels.order
-        return self._record.confusion[np.ix_(order, order)]
+        return self._learned().confusion
 
     def guarantee(self) -> BallGuarantee:
         """Bounds on the radius of the smallest ball around all rows, and on the margin; with `ellipsoid=None`."""
-        self._check_fitted()
-        balls = [machine for machine in self._asked() if isinstance(machine, Starter)]
-        if not balls:
-            raise ValueError("StreamSVC: what is proven is about balls. Learn with ellipsoid=None.")
-        leader = self._tournament.leader
-        is_even = self.normalize is not False and not self._tournament.inputs[leader.inputs].n_zeros
-        return BallGuarantee.of(self._names_of_machines(), balls, 1.0 + 1.0 / leader.C if is_even else np.nan)
-
-    def _names_of_machines(self) -> list[str]:
-        labels = [str(label) for label in self._labels.sorted]
-        if len(labels) > 2:
-            return [f"{label} against the rest" for label in labels]
-        return [f"{labels[1]} against {labels[0]}"] if len(labels) == 2 else [f"nothing but {labels[0]}"]
+        classifier = self._learned()
+        if not classifier.balls:
+            raise ValueError("StreamSVC: guarantees are about balls. Learn with ellipsoid=None.")
+        leader, inputs = classifier.tournament.leader, classifier.tournament.inputs
+        is_even = self.normalize is not False and not inputs[leader.inputs].n_zeros
+        return BallGuarantee.of(classifier.problems, classifier.balls, 1.0 + 1.0 / leader.C if is_even else np.nan)
 
     def prepare(self, X: Any) -> Any:
         """Rows as the machines see them: `decision_function(X)` is `prepare(X) @ coef_.T + intercept_`."""
         X = self._check_input(X)
-        Z = self._tournament.prepare(X)
-        return Z[:, : self.n_features_in_] if self._is_linear() else Z
+        Z = self._learned().tournament.prepare(X)
+        return Z[:, : self.n_features_in_] if is_linear(self.kernel) else Z
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """How far rows are on the side of a class, in margins: shape (n,) for two classes, (n, classes) for more."""
+        """Signed distances from the border of a class, in margins: shape (n,) for two classes, else (n, classes)."""
         X = self._check_input(X)
-        decisions = np.zeros((n_rows(X), max(1, len(self._tournament.leader.machines.machines))))
-
-        def fill(part: slice) -> None:
-            decisions[part] = self._tournament.leader.machines.decide(self._tournament.prepare(take(X, part)))
-
-        if len(self._labels) > 1:
-            run_tiles(fill, len(decisions), PREDICT_TILE)
-        return self._in_order(decisions)
-
-    def _in_order(self, decisions: np.ndarray) -> np.ndarray:
-        """A column per machine as one per class, in the order of `classes_`; a single one for two classes."""
-        if len(self._labels) > 2:
-            return decisions[:, self._labels.order]
-        return -decisions[:, 0] if self._is_turned() else decisions[:, 0]
+        return self._learned().decide(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
@@ -682,15 +516,11 @@ class StreamSVC(ClassifierMixin, Learner):
         return self.classes_[chosen.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of classes, as sure as the classes of rows that had not been learned yet allow (guo2017)."""
+        """Probabilities of classes, calibrated on rows that had not been learned yet (guo2017)."""
         decisions = self.decision_function(X)
-        if len(self._labels) == 1:
+        if len(self.classes_) == 1:
             return np.ones((len(decisions), 1))
-        return np.exp(log_probabilities(self._derive("sharpness", self._sharpness) * decisions))
-
-    def _sharpness(self) -> float:
-        decisions, codes = self._record.sample
-        return likeliest_sharpness(self._in_order(decisions), self._labels.order.argsort()[codes])
+        return np.exp(log_probabilities(self._derive("sharpness", self._classifier.sharpness) * decisions))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The class of each row and its probability."""
@@ -699,44 +529,36 @@ class StreamSVC(ClassifierMixin, Learner):
 
     # ---- checks ----------------------------------------------------------------------------------
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        self._learn_tray()
-
-    def _fields(self) -> dict[str, Any]:
-        self._learn_tray()
-        return super()._fields()
-
-    @property
-    def nbytes_(self) -> int:
-        return super().nbytes_ + (0 if self._tray is None else self._tray.nbytes)
+    def _check_params(self) -> None:
+        super()._check_params()
+        Candidates.of(self).check()
 
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         self._require_target(y)
         name = type(self).__name__
         y = super()._check_target(clean_labels(y, name), count)
         if self._is_fitted():
-            self._labels.check(y)
+            self._classifier.labels.check(y)
         if self._is_strict and self._expected is not None:
             strangers = y[~np.isin(y, self._expected)]
             if len(strangers):
-                raise DataError(
-                    f"{name}: the label {str(strangers[0])!r} is not among the classes that were announced."
-                )
+                raise DataError(f"{name}: the label {str(strangers[0])!r} is not among the announced classes.")
         return y
 
     def _takes_objects(self, X: Any) -> bool:
-        return not self._is_linear() and takes_objects(self.kernel, X)
+        return not is_linear(self.kernel) and takes_objects(self.kernel, X)
 
     def _may_fail_midway(self) -> bool:
-        return self.budget is not None or (not self._is_linear() and may_fail(self.kernel))
+        return self.budget is not None or (not is_linear(self.kernel) and may_fail(self.kernel))
 
     def _restored(self) -> None:
-        if self._is_fitted():
-            self._put_up_tray()
-            for ball in self._kernel_balls():
-                if missing_functions(ball.kernel):  # a file can't hold a function
-                    ball.given = ball.kernel = self._given_kernel()
+        if not self._is_fitted():
+            return
+        if self._tray is not None:
+            self._tray.allocate()
+        for ball in self._classifier.kernel_balls:
+            if missing_functions(ball.kernel):  # a file can't hold a function
+                ball.given = ball.kernel = Candidates.of(self).given_kernel(self._kind)
 
     def _uses_blas(self) -> bool:
-        return not self._is_linear()
+        return not is_linear(self.kernel)

@@ -1,4 +1,4 @@
-"""A good C without cross-validation: one pass, in which every row is classified before it is learned (dawid1984)."""
+"""The best C from one pass, in which every row is classified before it is learned (dawid1984)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The C that made the fewest mistakes, and for each the part of rows that it got right before learning them."""
+    """The C with the fewest mistakes, and the accuracy of each on rows before they were learned."""
 
     C: float
     accuracy: dict[float, float]
 
     def __str__(self) -> str:
-        lines = [f"C = {C:g}: {part:.4f}{'  <- best' if C == self.C else ''}" for C, part in self.accuracy.items()]
+        lines = [f"C = {C:g}: {share:.4f}{'  <- best' if C == self.C else ''}" for C, share in self.accuracy.items()]
         return "\n".join(lines)
 
 
@@ -37,8 +37,8 @@ def suggest_C(
     source : Stream, or anything that `modicum.stream` reads
     grid : positive numbers to try
     target : labels, or the name of their column, as in `modicum.stream`
-    on_chunk : called with the model after every chunk
-    params : other parameters of `StreamSVC`; of preparations left at "auto", the best one counts for each C
+    on_chunk : called with the model after each chunk
+    params : other parameters of `StreamSVC`; where preparations are left at "auto", each C is judged by the best one
 
     Examples
     --------
@@ -49,9 +49,9 @@ def suggest_C(
     (3, True)
     """
     model = StreamSVC(tuple(grid), **params)
-    model._eliminate = False  # all run to the end
+    model._eliminate = False  # all candidates learn the whole stream
     model.learn(stream(source, target=target), on_chunk)
-    entrants = model._tournament.entrants
+    entrants = model._learned().tournament.entrants
     best = min(entrants, key=lambda entrant: entrant.score)
     fewest = {C: min(entrant.mistakes for entrant in entrants if entrant.C == C) for C in sorted(grid)}
     return Suggestion(best.C, {C: 1.0 - mistakes / model.n_seen_ for C, mistakes in fewest.items()})

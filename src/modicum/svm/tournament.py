@@ -1,7 +1,7 @@
-"""Which C, and which preparation of rows? All candidates learn the same rows once, and the worse ones leave.
+"""Choice of C and of the preparation of rows: all candidates learn the same rows, and the worse ones are dropped.
 
 A stream can't be cross-validated. Instead every row is classified before it is learned (dawid1984), and each time the
-number of rows has doubled the entrants are ranked by the mistakes they made.
+number of rows has doubled the candidates are ranked by their mistakes.
 """
 
 from typing import Any
@@ -13,13 +13,14 @@ from modicum.rules.invariants import Array, Each, Is, Real, Whole
 from modicum.rules.params import TRUTH
 from modicum.state.part import Part
 from modicum.svm.inputs import Raw
+from modicum.svm.machine import Machine
 from modicum.svm.one_vs_rest import OneVsRest
 
-FIRST_CUT = 1024  # rows from which half of the entrants leave at every ranking: a row soon costs what it costs one
+FIRST_CUT = 1024  # rows from which every ranking drops half of the entrants: a row soon costs what it costs one entrant
 
 
 class Entrant(Part):
-    """A C and machines that learn with it; `inputs` is the number of the preparation of their rows."""
+    """A C and machines that learn with it; `inputs` is the index of the preparation of their rows."""
 
     _invariants = {
         "inputs": Whole(0, lambda its: its["n_inputs"] - 1),
@@ -41,17 +42,17 @@ class Entrant(Part):
 
     @property
     def mistakes(self) -> float:
-        """Weight of the rows that it put in a wrong class before it learned them."""
+        """Weight of the rows that were misclassified before they were learned."""
         return float(self.totals[0])
 
     @property
     def score(self) -> tuple[float, ...]:
-        """Less is better; losses decide where mistakes are equal."""
+        """Mistakes, then losses; less is better."""
         return tuple(self.totals)
 
 
 class Tournament(Part):
-    """Entrants in the order of the last ranking: the first one is asked."""
+    """Entrants in the order of the last ranking; the first one answers."""
 
     _invariants = {
         "inputs": Each(Is(Raw, constant="constant"), "n_inputs"),
@@ -69,12 +70,16 @@ class Tournament(Part):
         self.next_ranking = 2
 
     @property
+    def all_machines(self) -> list[Machine]:
+        return [machine for entrant in self.entrants for machine in entrant.machines.all()]
+
+    @property
     def leader(self) -> Entrant:
         return self.entrants[0]
 
     @property
     def rows_to_go(self) -> int:
-        """Rows until the next ranking: what is learned at once must not go past it."""
+        """Rows until the next ranking, at which a tile has to end."""
         return self.next_ranking - self.rows
 
     @property
@@ -82,12 +87,12 @@ class Tournament(Part):
         return 2 * self.rows == self.next_ranking
 
     def prepare(self, X: Any) -> Any:
-        """Rows as the leader wants them."""
+        """Rows as the leader's machines take them."""
         return self.inputs[self.leader.inputs].apply(X)
 
     def learn(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Learn rows; returns the leader's decision values from before."""
-        prepared = {i: self.inputs[i].follow(X, weight) for i in {entrant.inputs for entrant in self.entrants}}
+        prepared = {i: self.inputs[i].update(X, weight) for i in {entrant.inputs for entrant in self.entrants}}
         decisions, *_ = [entrant.learn(prepared[entrant.inputs], codes, weight) for entrant in self.entrants]
         self.rows += len(codes)
         if self.rows == self.next_ranking:
@@ -100,18 +105,18 @@ class Tournament(Part):
             self.entrants = self.entrants[: -(-len(self.entrants) // 2)]
         self.next_ranking *= 2
 
-    def begin_anew(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
-        """Let all entrants forget, and begin with these rows all at once. Their mistakes are not forgotten."""
-        prepared = [inputs.begin(X, weight) for inputs in self.inputs]
+    def reinitialize(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Initialise the machines of all entrants again, with these rows at once. Their mistakes still count."""
+        prepared = [inputs.initialize(X, weight) for inputs in self.inputs]
         for entrant in self.entrants:
-            entrant.machines.begin(prepared[entrant.inputs], codes, np.full(len(codes), entrant.C))
+            entrant.machines.initialize(prepared[entrant.inputs], codes, np.full(len(codes), entrant.C))
 
     def merge(self, other: "Tournament", codes: np.ndarray) -> bool:
         """Absorb another tournament, whose class i is our class codes[i].
 
-        Machines can be merged that learned from rows of the same preparation. Of those, entrants with the same C on
-        both sides stay, or else the best of each side becomes one. Returns False if no preparation is left on both
-        sides; then nothing has changed.
+        Only machines with the same preparation of rows can be merged. Of those, entrants with the same C are merged in
+        pairs, or else the best of each side. Returns False if the sides have no preparation in common; then nothing
+        has changed.
         """
         pairs = self._pairs(other)
         for ours, theirs in pairs:

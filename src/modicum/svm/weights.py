@@ -1,4 +1,4 @@
-"""How much rows count: weights relative to each other, and weights of classes."""
+"""Weights of rows relative to their mean, and weights of classes."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ class Weights(Part):
         return self.total == self.count
 
     def relative(self, weight: np.ndarray | None, count: int) -> np.ndarray:
-        """Weights over the mean of those so far: C then means the same whatever their unit."""
+        """Weights divided by the mean of those so far: C then means the same whatever their unit."""
         if weight is None and self.are_ones:
             self.count += count
             self.total = float(self.count)
             return np.ones(count)
         weight = np.ones(count) if weight is None else weight
-        sums = np.cumsum(np.append(self.total, weight))[1:]  # one by one, so that chunks make no difference
+        sums = np.cumsum(np.append(self.total, weight))[1:]  # row by row, so that chunks make no difference
         counts = np.arange(self.count + 1, self.count + count + 1)
         self.total, self.count = float(sums[-1]), int(counts[-1])
         return weight * counts / sums
@@ -43,7 +43,7 @@ class Weights(Part):
 
 
 def class_weights(given: str | dict[Any, float], labels: Labels, codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Weights of rows by their class: given, or such that by these counts all classes weigh the same."""
+    """Weights of rows by their class: as given, or inversely proportional to these counts."""
     if isinstance(given, dict):
         return np.array([given.get(label, 1.0) for label in labels.values.tolist()])[codes]
     own = np.broadcast_to(counts, (len(codes), counts.shape[1]))[np.arange(len(codes)), codes]

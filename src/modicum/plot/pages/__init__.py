@@ -1,7 +1,7 @@
-"""What a report says about each kind of learner.
+"""The contents of a report for each kind of learner.
 
-`PAGES` maps the name of a learner's class to a function that returns one sentence and the sections below it. A new
-family adds its function there; subclasses, and learners without a page of their own, take that of their nearest base.
+`PAGES` maps the name of a class to a function that returns the first sentences and the sections of its page. A learner
+without an entry has the page of its nearest base class. A new family adds its function here.
 """
 
 from collections.abc import Callable
@@ -9,14 +9,16 @@ from typing import Any
 
 from modicum.contract.learner import Learner
 from modicum.plot.page import Context
-from modicum.plot.pages.blocks import Content
+from modicum.plot.pages.any_learner import any_learner
 from modicum.plot.pages.classifiers import stream_svc
 from modicum.plot.pages.coresets import kmeans_coreset, mixture_coreset, stream_gaussian_mixture, stream_kmeans
 from modicum.plot.pages.exemplars import exemplar_clustering
 from modicum.plot.pages.mixtures import memory_bounded_mixture
-from modicum.plot.pages.others import any_learner, online_kmeans, reservoir
+from modicum.plot.pages.online_kmeans import online_kmeans
 from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
+from modicum.plot.pages.reservoir import reservoir
 from modicum.plot.pages.selectors import selector
+from modicum.plot.pages.shared import Content
 
 PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "ExemplarClustering": exemplar_clustering,
@@ -37,6 +39,6 @@ PAGES: dict[str, Callable[[Any, Context], Content]] = {
 
 
 def content_of(learner: Learner, context: Context) -> Content:
-    """The sentence and sections of a learner's own page, or of its nearest base that has one."""
+    """The first sentences and the sections of a learner's page, or of that of its nearest base class."""
     make = next(PAGES[base.__name__] for base in type(learner).__mro__ if base.__name__ in PAGES)
     return make(learner, context)

@@ -1,4 +1,4 @@
-"""The pages of coresets: how few points stand for how many rows, what is found on them, and what is held."""
+"""The pages of coresets: points and weights, the model fitted to them, and the buckets held."""
 
 from typing import Any
 
@@ -7,80 +7,83 @@ import numpy as np
 from modicum.coreset.weighted_kmeans import weighted_kmeans
 from modicum.numeric.nearest import nearest
 from modicum.plot.coresets import coreset_map, point_weights
-from modicum.plot.gallery import Kept, gallery
-from modicum.plot.numbers import about, count, measure, percent, plural
-from modicum.plot.page import Column, Context, Facts, Figure, Section, Table
-from modicum.plot.pages.blocks import Content, at_a_glance, cluster_size_bars, costs, figure
+from modicum.plot.formatting import about, count, measure, percent, plural
+from modicum.plot.gallery import Exhibit, gallery
+from modicum.plot.page import Column, Context, Figure, Section, Table
+from modicum.plot.pages.shared import Content, at_a_glance, cluster_size_bars, costs, figure
 
 
 def kmeans_coreset(learner: Any, context: Context) -> Content:
     points, weights = learner.as_sample()
     centers = weighted_kmeans(points, weights, learner.n_clusters, 1, np.random.default_rng(0), None)
     sections = [
-        Section("", [_glance(learner, context)]),
-        Section("The points", [_map(learner, centers), _weights(learner), _sizes(learner, centers)]),
-        _centers("What k-means finds on them", learner, centers, context),
-        *_held(learner, context),
+        _glance(learner, context),
+        Section("Points", [_map(learner, centers), _weights(learner), _sizes(learner, centers)]),
+        _centers("k-means of the points", learner, centers, context),
+        _buckets(learner),
+        costs(learner, context),
     ]
-    return _stand_for(learner), sections
+    return _compression(learner), sections
 
 
 def stream_kmeans(learner: Any, context: Context) -> Content:
     centers = learner.cluster_centers_
     sections = [
-        Section("", [_glance(learner, context, ("clusters", count(len(centers))))]),
-        Section("The clusters", [_map(learner, centers), _sizes(learner, centers), _weights(learner)]),
-        _centers("The centers", learner, centers, context),
-        *_held(learner, context),
+        _glance(learner, context, ("clusters", count(len(centers)))),
+        Section("Clusters", [_map(learner, centers), _sizes(learner, centers), _weights(learner)]),
+        _centers("Centers", learner, centers, context),
+        _buckets(learner),
+        costs(learner, context),
     ]
-    return f"{plural(len(centers), 'cluster')} of {plural(learner.n_seen_, 'row')}. {_stand_for(learner)}", sections
+    return f"{plural(len(centers), 'cluster')} of {plural(learner.n_seen_, 'row')}. {_compression(learner)}", sections
 
 
 def stream_gaussian_mixture(learner: Any, context: Context) -> Content:
     points, weights = learner.as_sample()
     means, sizes = learner.means_, learner.weights_ * weights.sum()
-    block, left_out = gallery(learner, Kept(means, sizes=sizes, exact=False), context)
+    block, left_out = gallery(learner, Exhibit(means, weights=sizes, weight_name="component size"), context)
     likelihood = measure(np.average(learner.score_samples(points), weights=weights))
-    drawings = [_map(learner, means, learner.covariances_), cluster_size_bars(sizes), _weights(learner)]
+    drawings = [_map(learner, means, learner.covariances_), cluster_size_bars(sizes, "component"), _weights(learner)]
     sections = [
-        Section(
-            "", [_glance(learner, context, ("components", count(len(means))), ("log-likelihood per row", likelihood))]
-        ),
-        Section("The components", drawings),
-        Section("Their means", [block], f"The component that stands for most rows comes first. {left_out}"),
-        *_held(learner, context),
+        _glance(learner, context, ("components", count(len(means))), ("log-likelihood per row", likelihood)),
+        Section("Components", drawings),
+        Section("Means of the components", [block], f"Largest component first. {left_out}"),
+        _buckets(learner),
+        costs(learner, context),
     ]
-    return f"{plural(len(means), 'component')} of {plural(learner.n_seen_, 'row')}. {_stand_for(learner)}", sections
+    return f"{plural(len(means), 'component')} of {plural(learner.n_seen_, 'row')}. {_compression(learner)}", sections
 
 
 def mixture_coreset(learner: Any, context: Context) -> Content:
     sections = [
-        Section("", [_glance(learner, context)]),
-        Section("The points", [_map(learner), _weights(learner)]),
-        *_held(learner, context),
+        _glance(learner, context),
+        Section("Points", [_map(learner), _weights(learner)]),
+        _buckets(learner),
+        costs(learner, context),
     ]
-    return _stand_for(learner), sections
+    return _compression(learner), sections
 
 
-def _stand_for(learner: Any) -> str:
+def _compression(learner: Any) -> str:
     points, weights = learner.as_sample()
     if len(points) == learner.n_seen_:
-        return f"All {plural(len(points), 'row')} are still held, each as it is."
+        return f"All {plural(len(points), 'row')} are held; nothing has been reduced yet."
     each = about(weights.sum() / len(points))
-    return f"{plural(len(points), 'weighted point')} stand for all rows, each for about {each} of them."
+    rows = plural(learner.n_seen_, "row")
+    return f"{plural(len(points), 'weighted point')} represent {rows}, about {each} rows per point."
 
 
-def _glance(learner: Any, context: Context, *items: tuple[str, str]) -> Facts:
+def _glance(learner: Any, context: Context, *items: tuple[str, str]) -> Section:
     return at_a_glance(learner, context, *items, ("weighted points", count(len(learner.as_sample()[0]))))
 
 
 def _map(learner: Any, centers: np.ndarray | None = None, covariances: np.ndarray | None = None) -> Figure:
     points = plural(len(learner.as_sample()[0]), "weighted point")
-    caption = "The points, as large as their weights."
+    caption = "The points, with areas in proportion to their weights."
     if centers is None:
         return figure(coreset_map(learner), f"Map: {points}.", caption, tall=True)
-    alt = f"Map: {points} coloured by cluster, {plural(len(centers), 'center')} among them."
-    caption += " Dots with a rim: centers." if covariances is None else " Ellipses: two standard deviations."
+    alt = f"Map: {points} coloured by cluster, and {plural(len(centers), 'center')}."
+    caption += " Outlined: centers." if covariances is None else " Ellipses: two standard deviations."
     return figure(coreset_map(learner, centers, covariances), alt, caption, tall=True)
 
 
@@ -88,7 +91,7 @@ def _weights(learner: Any) -> Figure:
     weights = learner.as_sample()[1]
     low, high = about(weights.min()), about(weights.max())
     alt = f"Histogram: weights of {plural(len(weights), 'point')}, from {low} to {high}."
-    return figure(point_weights(learner), alt, f"Weights go from {low} to {high}. Dashed: their mean.")
+    return figure(point_weights(learner), alt, f"Weights of the points, from {low} to {high}. Dashed: their mean.")
 
 
 def _sizes(learner: Any, centers: np.ndarray) -> Figure:
@@ -101,7 +104,7 @@ def _cluster_weights(learner: Any, centers: np.ndarray) -> np.ndarray:
 
 
 def _centers(title: str, learner: Any, centers: np.ndarray, context: Context) -> Section:
-    block, left_out = gallery(learner, Kept(centers, sizes=_cluster_weights(learner, centers), exact=False), context)
+    block, left_out = gallery(learner, Exhibit(centers, weights=_cluster_weights(learner, centers)), context)
     return Section(title, [block], f"{_cost(learner, centers)} {left_out}")
 
 
@@ -110,27 +113,20 @@ def _cost(learner: Any, centers: np.ndarray) -> str:
     total = weights.sum()
     mean = (weights @ points / total)[None]
     one, found = (weights @ nearest(points, them)[1] / total for them in (mean, centers))
-    explained = f"{percent(1 - found / one)} of the variance is explained" if one else "all rows are the same"
-    fitted = "They were fitted to the points, so on new rows it is a little more"
-    return f"The mean squared distance of the points to their centers is {measure(found)}: {explained}. {fitted}."
+    explained = f"{percent(1 - found / one)} of the variance is explained" if one else "all rows are identical"
+    fitted = "Centers are fitted to the points: expect slightly more on new rows"
+    return f"Weighted mean squared distance to the nearest center: {measure(found)}; {explained}. {fitted}."
 
 
-def _held(learner: Any, context: Context) -> list[Section]:
-    buckets = sorted(learner._tree.parts(), key=lambda bucket: -bucket.weights.sum())
+def _buckets(learner: Any) -> Section:
+    buckets = sorted(learner._tree.all_buckets(), key=lambda bucket: -bucket.weights.sum())
     sums = np.array([bucket.weights.sum() for bucket in buckets])
     table = Table(
         [
-            Column("stands for", [about(total) for total in sums], numeric=True, bars=list(sums / sums.max())),
+            Column("rows represented", [about(total) for total in sums], numeric=True, bars=list(sums / sums.max())),
             Column("points", [count(len(bucket)) for bucket in buckets], numeric=True),
-            Column("reduced", [_times(bucket.level) for bucket in buckets]),
+            Column("reductions", [count(bucket.level) for bucket in buckets], numeric=True),
         ]
     )
-    note = "Rows fill one bucket after the other. When all are full, those that were reduced least become one."
-    return [
-        Section("What is held", [table], note),
-        Section("Memory and time", [costs(learner, context)]),
-    ]
-
-
-def _times(level: int) -> str:
-    return "not yet: rows as they are" if level == 0 else plural(level, "time")
+    note = "Rows fill one bucket after another. When all are full, those with the fewest reductions are reduced to one."
+    return Section("Buckets held", [table], note)

@@ -1,85 +1,85 @@
-"""The page of exemplars."""
+"""The page of exemplar clustering."""
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from modicum.kernels import as_dissimilarity
 from modicum.plot.curves import utility_over_stream
-from modicum.plot.gallery import Kept, gallery
-from modicum.plot.maps import sample_map
-from modicum.plot.numbers import count, measure, percent, plural
-from modicum.plot.page import Context, Figure, Section, Text, describe
-from modicum.plot.pages.blocks import Content, at_a_glance, cluster_size_bars, costs, figure
+from modicum.plot.formatting import count, measure, percent, plural
+from modicum.plot.gallery import Exhibit, gallery
+from modicum.plot.maps import exemplar_map
+from modicum.plot.page import Context, Figure, Section, describe
+from modicum.plot.pages.shared import Content, at_a_glance, cluster_size_bars, costs, figure, guarantee
 from modicum.rows import n_rows, take
 
 MOST_COMPARED = 1000  # validation rows on which exemplars are compared with random rows
 MOST_COMPARED_OBJECTS = 100  # a dissimilarity of objects may be slow Python
+LEAST_GAIN = 0.005  # smaller gains over random rows are not reported
 
-MEASURES = {
+DISSIMILARITIES = {
     "sqeuclidean": "squared distance",
     "euclidean": "distance",
     "l2": "distance",
     "cosine": "cosine dissimilarity",
 }
 
-PHANTOMS = {"far": "a point far away", "mean": "the mean of all rows", "origin": "the origin"}
+PHANTOMS = {"far": "a distant point", "mean": "the mean of all rows", "origin": "the origin"}
 
 
 def exemplar_clustering(learner: Any, context: Context) -> Content:
-    sizes, exact = learner.cluster_sizes_, learner.is_exact_
-    kept = Kept(learner.exemplars_, learner.exemplar_indices_, sizes, exact)
-    block, note = gallery(learner, kept, context)
-    sampled = "" if exact else f" Sizes are estimated from {plural(n_rows(learner.validation_rows_), 'row')}."
-    places = "" if len(sizes) == learner.n_exemplars else f" of {count(learner.n_exemplars)}"
+    picks, exact = learner.picks(), learner.is_exact_
+    block, left_out = gallery(learner, Exhibit.of(picks, exact=exact), context)
+    n_validation = plural(n_rows(learner.validation_rows_), "validation row")
+    estimated = "" if exact else f" Cluster sizes are estimated from {n_validation}."
+    asked = "" if len(picks) == learner.n_exemplars else f" of {count(learner.n_exemplars)}"
     sections = [
-        Section("", [at_a_glance(learner, context, ("exemplars", count(len(sizes)) + places))]),
-        Section("The exemplars", [block], f"The one that stands for most rows comes first.{sampled} {note}"),
-        Section("The clusters", [_map(learner, context), cluster_size_bars(sizes), *_utility(learner)]),
-        Section("Memory and time", [costs(learner, context, *_exemplar_costs(learner))]),
+        at_a_glance(learner, context, ("exemplars", count(len(picks)) + asked)),
+        Section("Exemplars", [block], f"Largest cluster first.{estimated} {left_out}"),
+        Section("Clusters", [_map(learner, context), cluster_size_bars(picks.weights), *_curve(learner)]),
+        costs(learner, context, *_facts(learner)),
+        *guarantee(learner),
     ]
-    with suppress(ValueError):  # no theorem speaks of this sample
-        sections.append(Section("What is guaranteed", [Text(str(learner.guarantee()))]))
-    return _exemplar_sentence(learner), sections
+    return _sentences(learner), sections
 
 
-def _exemplar_sentence(learner: Any) -> str:
-    k = n_rows(learner.exemplars_)
-    stand = f"{plural(k, 'exemplar')} {'stands' if k == 1 else 'stand'} for {plural(learner.n_seen_, 'row')}."
-    measured = MEASURES.get(learner.dissimilarity) if isinstance(learner.dissimilarity, str) else None
-    measured = f"{measured or f'dissimilarity ({describe(learner.dissimilarity)})'} of a row to its exemplar"
-    loss = f"{measure(learner.loss_)} on average"
-    if not learner.is_exact_:  # the exemplars fit these rows better than the stream: no comparison would be fair
-        sample = plural(n_rows(learner.validation_rows_), "row")
-        return (
-            f"{stand} Over the {sample} that served to choose them the {measured} is {loss}; "
-            "others tend to lie farther off."
-        )
+def _sentences(learner: Any) -> str:
+    k = len(learner.picks())
+    found = f"{plural(k, 'exemplar')} {'represents' if k == 1 else 'represent'} {plural(learner.n_seen_, 'row')}."
+    loss = f"Mean {_dissimilarity_name(learner)} to the nearest exemplar: {measure(learner.loss_)}"
+    if not learner.is_exact_:  # exemplars fit these rows better than others: a comparison would be biased
+        n_validation = plural(n_rows(learner.validation_rows_), "validation row")
+        return f"{found} {loss} on the {n_validation}. It is higher on other rows, as exemplars are chosen on these."
     gain = gain_over_random(learner)
-    less = f", {percent(gain)} less than with as many rows drawn at random" if gain >= 0.005 else ""
-    return f"{stand} The {measured} is {loss}{less}."
+    less = f", {percent(gain)} less than with as many random rows" if gain >= LEAST_GAIN else ""
+    return f"{found} {loss}{less}."
+
+
+def _dissimilarity_name(learner: Any) -> str:
+    given = learner.dissimilarity
+    known = DISSIMILARITIES.get(given) if isinstance(given, str) else None
+    return known or f"dissimilarity ({describe(given)})"
 
 
 def gain_over_random(learner: Any) -> float:
-    """By which part validation rows are nearer to the exemplars than to as many random rows among them.
+    """The relative decrease of the loss from random validation rows to as many exemplars.
 
-    A fact about the stream only while the sample holds all of it. Later it flatters the exemplars, which were chosen
-    on the sample: 20% where fresh rows say 15% (MNIST, 100 exemplars, 5,000 validation rows).
+    Unbiased only while the validation sample holds the whole stream, as exemplars are chosen on it: 20% where new rows
+    give 15% (MNIST, 100 exemplars, 5,000 validation rows).
     """
-    rows, k = learner.validation_rows_, n_rows(learner.exemplars_)
+    rows, exemplars = learner.validation_rows_, learner.picks().rows
     most = MOST_COMPARED_OBJECTS if isinstance(rows, list) else MOST_COMPARED
     rng = np.random.default_rng(0)
-    random, some = (take(rows, rng.permutation(n_rows(rows))[:size]) for size in (k, most))
+    random, some = (take(rows, rng.permutation(n_rows(rows))[:size]) for size in (n_rows(exemplars), most))
     dissimilarity = as_dissimilarity(learner.dissimilarity, objects=isinstance(rows, list))
-    D_random, D_chosen = (dissimilarity(them, some).astype(np.float64) for them in (random, learner.exemplars_))
-    by_chance, chosen = D_random.min(axis=0).mean(), D_chosen.min(axis=0).mean()
-    if by_chance <= 1e-6 * D_random.mean():
-        return 0.0  # all is near to something already, but for rounding
-    return float(1 - chosen / by_chance)
+    D_random, D_chosen = (dissimilarity(them, some).astype(np.float64) for them in (random, exemplars))
+    at_random, chosen = D_random.min(axis=0).mean(), D_chosen.min(axis=0).mean()
+    if at_random <= 1e-6 * D_random.mean():
+        return 0.0  # nothing but rounding is left to gain
+    return float(1 - chosen / at_random)
 
 
-def _exemplar_costs(learner: Any) -> list[tuple[str, str]]:
+def _facts(learner: Any) -> list[tuple[str, str]]:
     spent, saved = learner.n_evaluations_, learner.n_evaluations_saved_
     facts = [
         ("validation rows", count(n_rows(learner.validation_rows_))),
@@ -93,29 +93,22 @@ def _exemplar_costs(learner: Any) -> list[tuple[str, str]]:
 
 
 def _map(learner: Any, context: Context) -> Figure:
-    k = n_rows(learner.exemplars_)
-    alt = f"Map: rows of the validation sample as small dots coloured by cluster, {plural(k, 'exemplar')} among them."
-    where = "Exemplars among the rows" if learner.is_exact_ else "Exemplars among a sample of the rows"
-    caption = (
-        f"{where}, the largest clusters' as pictures." if context.image else f"{where}, as large as their clusters."
-    )
-    return figure(sample_map(learner, image=context.image), alt, caption, tall=True)
+    exemplars = plural(len(learner.picks()), "exemplar")
+    alt = f"Map: validation rows as small dots coloured by cluster, and {exemplars}."
+    drawn = "as pictures where there is room" if context.image else "with areas in proportion to their clusters"
+    caption = f"{'Rows' if learner.is_exact_ else 'Validation rows'} and exemplars, {drawn}."
+    return figure(exemplar_map(learner, image=context.image), alt, caption, tall=True)
 
 
-def _utility(learner: Any) -> list[Figure]:
-    history = learner.history_
+def _curve(learner: Any) -> list[Figure]:
+    history, phantom = learner.history_, learner.phantom if isinstance(learner.phantom, str) else ""
     if len(history["utility"]) < 2:
-        return []  # one look at few rows is no curve
-    far = (
-        isinstance(learner.phantom, str) and learner.phantom == "far"
-    )  # then utility is minus the loss, plus a constant
-    name = "loss" if far else "utility"
+        return []  # one point is no curve
+    name = "loss" if phantom == "far" else "utility"  # with a far phantom, utility is a constant minus the loss
     alt = f"Curve: {name} goes from {measure(history[name][0])} to {measure(history[name][-1])}."
-    if far:
-        caption = "Loss: how far rows of the validation sample are from their exemplars, on average."
-    else:
-        phantom = PHANTOMS.get(learner.phantom) if isinstance(learner.phantom, str) else None
-        caption = (
-            f"Utility: how much nearer rows are to their exemplars than to {phantom or 'the phantom'}, on average."
-        )
-    return [figure(utility_over_stream(learner, loss=far), alt, caption)]
+    dissimilarity = _dissimilarity_name(learner)
+    caption = f"Loss: mean {dissimilarity} of validation rows to the nearest exemplar."
+    if name == "utility":
+        reference = PHANTOMS.get(phantom, "the phantom")
+        caption = f"Utility: mean {dissimilarity} to {reference}, minus that to the nearest exemplar."
+    return [figure(utility_over_stream(learner, loss=name == "loss"), alt, caption)]

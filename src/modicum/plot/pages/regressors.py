@@ -1,113 +1,109 @@
-"""The page of regressors: how good predictions are, whether their intervals hold, and which rows they rest on."""
+"""The pages of regressors: predictions, coverage of intervals, and the rows that predictions are made from."""
 
 from typing import Any
 
 import numpy as np
 
-from modicum.plot.curves import curve
-from modicum.plot.gallery import Kept, gallery
-from modicum.plot.numbers import count, fewer_digits, measure, percent, plural
+from modicum.plot.curves import history_over_stream
+from modicum.plot.formatting import count, fewer_digits, measure, percent, plural
+from modicum.plot.gallery import Exhibit, gallery
 from modicum.plot.page import Context, Figure, Section
-from modicum.plot.pages.blocks import Content, at_a_glance, costs, figure
-from modicum.plot.pages.selectors import along_the_stream, likeness
-from modicum.plot.predictions import coverage, interval_coverage, predictions_and_truth
-from modicum.rows import n_rows
+from modicum.plot.pages.selectors import prototypes, similarity_figures, value_section
+from modicum.plot.pages.shared import Content, at_a_glance, costs, figure
+from modicum.plot.predictions import coverage, interval_coverage, predicted_and_true
 
-CURVES = {  # columns of a history, and what they show
-    "error": "Squared error of the latest rows, each predicted before it was learned.",
-    "value": "What the choice of active rows raises.",
-    "prototypes": "Rows in the dictionary.",
+CURVES = {  # columns of a history, with the labels of their axes and their captions
+    "error": ("mean squared error", "Prequential error of the latest rows; at first, the variance of targets."),
+    "value": ("objective", "Value of the objective that active rows are chosen by."),
+    "prototypes": ("prototypes", "Prototypes in the dictionary."),
 }
 
 
 def sparse_gp(learner: Any, context: Context) -> Content:
-    error = measure(np.sqrt(learner.mean_squared_error_))
-    facts = [("active rows", count(n_rows(learner.active_))), ("root mean squared error", error)]
-    sentence = (
-        f"{_rest(learner, learner.active_, 'active row')}; the latest of them, each predicted before it was learned, "
-        f"were missed by {error} (root mean square)."
-    )
-    kept = Kept(learner.active_, learner.active_indices_)
-    sample = learner._set.sample, learner._set.sample_targets
+    error, active = measure(np.sqrt(learner.mean_squared_error_)), learner._model.active
+    scatter = _scatter(learner, active.validation_rows, active.validation_targets)
     sections = [
-        Section("", [at_a_glance(learner, context, *facts)]),
-        Section(
-            "Predictions",
-            [_against_truth(learner, *sample), *_coverage(learner)],
-        ),
-        _along(learner, "error", "value"),
-        _rows_section("The active rows", learner, kept, context),
-        Section("Memory and time", [costs(learner, context, *_model(learner))]),
+        at_a_glance(learner, context, ("active rows", count(len(learner.picks()))), ("prequential RMSE", error)),
+        Section("Predictions", [scatter, *_coverage(learner)]),
+        _curves(learner, "error", "value"),
+        _chosen_rows("Active rows", learner, context),
+        costs(learner, context, *_hyperparameters(learner)),
     ]
+    accuracy = f"Root mean squared error: {error} on the latest rows, each predicted before it was learned."
+    sentence = f"Gaussian process with {_learned(learner)}. {accuracy}"
     return sentence, [section for section in sections if section.blocks]
 
 
 def prototype_regressor(learner: Any, context: Context) -> Content:
     selector, sample = learner.selector_, learner._sample
-    kept = Kept(selector.prototypes_, selector.indices_)
-    taught = (selector.prototypes_, selector.targets_) if sample is None else (sample.rows_, sample.targets_)
+    picks = selector.picks() if sample is None else sample.picks()
     sections = [
-        Section("", [at_a_glance(learner, context, ("prototypes", count(n_rows(selector.prototypes_))))]),
-        Section("Predictions", [_against_truth(learner, *taught)]),
-        _rows_section("The prototypes", learner, kept, context),
-        Section("How different they are", likeness(selector, context)),
-        *along_the_stream(selector),
-        Section("Memory and time", [costs(learner, context, ("kernel", fewer_digits(repr(selector.kernel_))))]),
+        at_a_glance(learner, context, ("prototypes", count(len(learner.picks())))),
+        Section("Predictions", [_scatter(learner, picks.rows, picks.targets)]),
+        prototypes(learner, selector, context),
+        Section("Similarity of the prototypes", similarity_figures(selector, context)),
+        *value_section(selector),
+        costs(learner, context, _kernel(selector)),
     ]
-    return f"{_rest(learner, selector.prototypes_, 'prototype')}.", sections
+    return f"Kernel regression with {_learned(learner)}.", sections
 
 
 def krls(learner: Any, context: Context) -> Content:
-    kept = Kept(learner.prototypes_, learner.indices_)
     sections = [
-        Section("", [at_a_glance(learner, context, ("prototypes", count(n_rows(learner.prototypes_))))]),
-        _along(learner, "prototypes"),
-        _rows_section("The prototypes", learner, kept, context),
-        Section("Memory and time", [costs(learner, context, ("kernel", fewer_digits(repr(learner.kernel_))))]),
+        at_a_glance(learner, context, ("prototypes", count(len(learner.picks())))),
+        _curves(learner, "prototypes"),
+        _chosen_rows("Prototypes", learner, context),
+        costs(learner, context, _kernel(learner)),
     ]
-    return f"{_rest(learner, learner.prototypes_, 'prototype')}.", [s for s in sections if s.blocks]
+    sentence = f"Kernel recursive least squares with {_learned(learner)}."
+    return sentence, [section for section in sections if section.blocks]
 
 
-def _rest(learner: Any, rows: Any, noun: str) -> str:
-    return f"Predictions rest on {plural(n_rows(rows), noun)} and were learned from {plural(learner.n_seen_, 'row')}"
+def _learned(learner: Any) -> str:
+    picks = learner.picks()
+    return f"{plural(len(picks), picks.kind)}, learned from {plural(learner.n_seen_, 'row')}"
 
 
-def _model(learner: Any) -> list[tuple[str, str]]:
+def _kernel(learner: Any) -> tuple[str, str]:
+    return "kernel", fewer_digits(repr(learner.kernel_))
+
+
+def _hyperparameters(learner: Any) -> list[tuple[str, str]]:
     noise = measure(np.sqrt(learner.noise_))
-    return [
-        ("kernel", fewer_digits(repr(learner.kernel_))),
-        ("noise, standard deviation", noise),
-        ("swaps", count(learner.n_swaps_)),
-    ]
+    return [_kernel(learner), ("standard deviation of the noise", noise), ("swaps", count(learner.n_swaps_))]
 
 
-def _rows_section(title: str, learner: Any, kept: Kept, context: Context) -> Section:
-    block, note = gallery(learner, kept, context)
-    return Section(title, [block], note)
+def _chosen_rows(title: str, learner: Any, context: Context) -> Section:
+    block, left_out = gallery(learner, Exhibit.of(learner.picks()), context)
+    return Section(title, [block], left_out)
 
 
-def _against_truth(learner: Any, rows: Any, truth: np.ndarray) -> Figure:
-    """On rows that are kept with their targets."""
+def _scatter(learner: Any, rows: Any, true: np.ndarray) -> Figure:
+    """Predictions for rows that are kept with their targets."""
     predicted = learner.predict(rows)
-    r2 = 1 - np.mean((truth - predicted) ** 2) / max(np.var(truth), np.finfo(float).tiny)
-    alt = f"Scatter: predicted against true targets of {plural(len(truth), 'row')}; R² is {r2:.3f}."
-    caption = f"R² is {r2:.2f} on {plural(len(truth), 'kept row')}. They were learned from: new ones lie farther off."
-    return figure(predictions_and_truth(truth, predicted), alt, caption)
+    r2 = 1 - np.mean((true - predicted) ** 2) / max(np.var(true), np.finfo(float).tiny)
+    kept = plural(len(true), "kept row")
+    alt = f"Scatter plot: predicted against true targets of {kept}; R² is {r2:.3f}."
+    caption = f"R² is {r2:.2f} on {kept}. They are training rows: expect a lower R² on new rows."
+    return figure(predicted_and_true(predicted, true), alt, caption)
 
 
 def _coverage(learner: Any) -> list[Figure]:
-    squared, *variances = learner._calibration.errors.T
+    squared, *variances = learner._model.calibration.errors.T
     if not len(squared):
         return []
-    errors, std = np.sqrt(squared), np.sqrt(np.dot(learner._calibration.factors(), variances))
+    errors, std = np.sqrt(squared), np.sqrt(np.dot(learner._model.solve()[1], variances))
     inside = float(coverage(errors, std, [0.95])[0])
-    words = f"{percent(inside)} of targets lie within intervals made for 95%"
-    caption = f"{words}. {plural(len(errors), 'row')}, each predicted before it was learned."
+    words = f"{percent(inside)} of targets lie within the predicted 95% intervals"
+    caption = f"{words}, on the latest {plural(len(errors), 'row')}, each predicted before it was learned."
     return [figure(interval_coverage(errors, std), f"Curve: {words}.", caption)]
 
 
-def _along(learner: Any, *names: str) -> Section:
+def _curves(learner: Any, *columns: str) -> Section:
     history = learner.history_
-    shown = [name for name in names if np.isfinite(history.get(name, ())).sum() > 1]
-    figures = [figure(curve(learner, name), f"Curve: {CURVES[name]}", CURVES[name]) for name in shown]
-    return Section("Along the stream", figures)
+    shown = [name for name in columns if np.isfinite(history[name]).sum() > 1]
+    figures = []
+    for column in shown:
+        name, caption = CURVES[column]
+        figures.append(figure(history_over_stream(learner, column, name), f"Curve: {caption}", caption))
+    return Section("Over the stream", figures)

@@ -1,18 +1,17 @@
-"""What makes a set of rows good.
+"""Objectives: functions of a set of rows that selectors maximise.
 
-An objective holds the chosen rows and what it needs to score others. It looks at a block of candidates once
-(`look`), which pays for everything the block shares (dissimilarities, kernel values), and the block then
-answers as often as asked:
+An objective holds the chosen rows and what it needs to score others. `look` computes what a block of candidates needs
+once (dissimilarities, kernel values), and the block then answers as often as asked:
 
-    block.gains()            what each candidate would add
+    block.gains()            the gain of adding each candidate
     block.gain(i)            the same for one, after changes
     block.swap_gains()       (gain, slot) of the best swap of each candidate
     block.swap_gain(i)       the same for one, after changes
     block.add(i)             candidate i joins; returns its slot
-    block.swap(i, slot)      candidate i takes the place of a chosen row
+    block.swap(i, slot)      candidate i replaces the row in a slot
 
-`modicum.select.swaps` needs no more than this. What a user passes to a selector is an objective without
-a set: `fitted(rows)` fills in what depends on the data, `empty_set(like, limit, n_validation)` gives it an empty set.
+`modicum.select.swaps` needs no more than this. What a user passes to a selector is an objective without a set:
+`fitted(rows)` fills in what depends on the data, `empty_set(like, limit, n_validation)` returns one with an empty set.
 """
 
 from modicum.select.objectives.error import PredictionError

@@ -1,18 +1,20 @@
-"""Prediction error: how far the Gaussian process of the chosen rows is off at others (gomes2010, section 6).
+"""Prediction error of the Gaussian process of the chosen rows at other rows (gomes2010, section 6).
 
     F(A) = -sum_i w_i (y_i - k_i P y_A)^2,    P = (K_AA + s2 I)^-1
 
-In the letters of `subset`, with alpha = P y_A, residuals r = y_W - G y_A of the validation rows (Gr, Cr and rr: their
-weighted products with G, C and themselves) and e of the candidates, joining with step = e / v makes the sum of squares
+In the notation of `subset`, with alpha = P y_A, residuals r = y_W - G y_A of the validation rows (Gr, Cr and rr: their
+weighted products with G, C and themselves) and e of the candidates, the sum of squares after adding one, with
+step = e / v, is
 
     rr - 2 step Cr + step^2 CC
 
-and taking the place of j, with a = alpha_j / P_jj, step = (e + U_j a) / v_j and back = a - beta step,
+and after replacing j by it, with a = alpha_j / P_jj, step = (e + U_j a) / v_j and back = a - beta step,
 
     rr + back^2 GG_j + step^2 CC + 2 back Gr_j - 2 step Cr - 2 back step CG
 
-A validation row that is a candidate judges itself as well, which flatters it by its own error. Offering other rows
-only was no better on KIN40K with samples of 500, 1,000 or 2,000 rows for 200 to choose: fewer candidates cost more.
+A candidate that is itself a validation row removes its own error, which biases the choice towards such rows. Offering
+only other rows was no better on KIN40K with samples of 500, 1,000 or 2,000 rows and 200 to choose: the loss by fewer
+candidates was larger.
 """
 
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ from modicum.select.objectives.subset import Meeting, SubsetObjective
 
 @dataclass(frozen=True)
 class Residuals:
-    """What the chosen rows leave unexplained, in the letters of the module's text."""
+    """Residuals of the chosen rows' predictions, in the notation of the module's text."""
 
     alpha: np.ndarray  # (K,)
     r: np.ndarray  # (W,)
@@ -35,7 +37,7 @@ class Residuals:
 class PredictionError(SubsetObjective):
     """Minus the mean squared error at the validation rows of the Gaussian process that has seen the chosen ones.
 
-    Neither monotone nor submodular: a misleading target can do harm.
+    Neither monotone nor submodular: a row with a misleading target can raise the error.
 
     Parameters
     ----------
@@ -61,18 +63,18 @@ class PredictionError(SubsetObjective):
         return Residuals(self.inverse.inverse @ self.targets, r, (self.shares * r) @ self._F, self._squares())
 
     def gains(self, summary: Residuals, met: Meeting) -> np.ndarray:
-        step = self._surprise(summary, met) / met.v
+        step = self._candidate_residuals(summary, met) / met.v
         return step * (2 * (met.C @ summary.r) - step * met.CC)
 
     def swap_gains(self, summary: Residuals, met: Meeting) -> np.ndarray:
         pair = self._pair(met)
         a = summary.alpha / self.inverse.inverse.diagonal()
-        step = (self._surprise(summary, met)[:, None] + met.U * a) / pair.v
+        step = (self._candidate_residuals(summary, met)[:, None] + met.U * a) / pair.v
         back = a - pair.beta * step
         Cr = (met.C @ summary.r)[:, None]
         return step * (2 * (Cr + back * pair.CG) - step * met.CC[:, None]) - back * (back * summary.GG + 2 * summary.Gr)
 
-    def _surprise(self, summary: Residuals, met: Meeting) -> np.ndarray:
-        """e, what the chosen rows leave unexplained of the candidates' targets."""
+    def _candidate_residuals(self, summary: Residuals, met: Meeting) -> np.ndarray:
+        """e, the residuals of the candidates' targets."""
         assert met.targets is not None
         return met.targets - met.K @ summary.alpha

@@ -4,12 +4,12 @@
 
 With P the inverse of that matrix, k the kernel values of a candidate x against S, u = P k, v = k(x, x) + lambda - k.u:
 
-    joining adds            log v
-    leaving of j adds       log P_jj
-    taking the place of j   log(P_jj v + u_j^2)
+    adding x           gains log v
+    removing j         gains log P_jj
+    replacing j by x   gains log(P_jj v + u_j^2)
 
 so that one product K P of a block of candidates scores all their swaps, O(b^2) per candidate where the papers need
-O(b^3) or more. A change of the set updates P and the block's own values by rank-one terms.
+O(b^3) or more. A change of the set updates P and the block's values by rank-one terms.
 """
 
 import copy
@@ -25,8 +25,8 @@ from modicum.rules.invariants import AbsentWhile, Is, Real, Whole
 from modicum.rules.params import Number, check_params
 from modicum.state.part import Part
 
-UNSTARTED = AbsentWhile(lambda its: "limit" not in its.sizes)  # as it was given, without a set
-SMALLEST_LEFT = 1e-12  # of a row's own kernel value: a variance below it is rounding
+UNSTARTED = AbsentWhile(lambda its: "limit" not in its.sizes)  # a specification, without a set
+SMALLEST_LEFT = 1e-12  # relative to a row's own kernel value: a smaller variance is rounding error
 
 
 class LogDet(Part):
@@ -43,8 +43,8 @@ class LogDet(Part):
 
     needs_validation = False
     needs_targets = False
-    monotone_submodular = True  # once every row is credited its least gain
-    conditions = ()  # of being so
+    monotone_submodular = True  # relative to the least gain of every row
+    conditions = ()  # under which it is
 
     limit: int
     chosen: Rows
@@ -73,7 +73,7 @@ class LogDet(Part):
         return LogDet(fitted_kernel(self.kernel, rows), self.regularization)
 
     def empty_set(self, like: Any, limit: int, n_validation: int = 0) -> "LogDet":
-        """An empty set for at most `limit` rows such as those of `like`."""
+        """A copy with an empty set for at most `limit` rows such as those of `like`."""
         empty = copy.copy(self)
         empty.limit = limit
         empty.chosen = Rows.like(like, limit)
@@ -82,7 +82,7 @@ class LogDet(Part):
 
     @staticmethod
     def set_bytes(limit: int, n_validation: int, row_bytes: int) -> int:
-        """What a full set holds: rows, the matrix and its inverse."""
+        """Bytes of a full set: rows, the matrix and its inverse."""
         return limit * row_bytes + 2 * 8 * limit * limit
 
     # ---- the set ---------------------------------------------------------------------------------
@@ -97,11 +97,11 @@ class LogDet(Part):
 
     @property
     def least_gain(self) -> float:
-        """What any row adds at least, copies of chosen ones included."""
+        """The least that any row adds, copies of chosen ones included."""
         return float(np.log(self.regularization))
 
     def least_loss(self) -> float:
-        """What the set loses with its least useful row, beyond a row's least gain."""
+        """The loss of removing the least useful row, beyond a row's least gain."""
         return -float(np.log(self.inverse.inverse.diagonal().max())) - self.least_gain
 
     def ceiling(self, n_chosen: int, largest_own: float) -> float:
@@ -109,18 +109,18 @@ class LogDet(Part):
         return n_chosen * float(np.log1p(largest_own / self.regularization))  # Hadamard's inequality
 
     def share(self, candidates: Any) -> np.ndarray:
-        """What several sets that look at the same candidates need but once: kernel values among them."""
+        """What several sets that look at the same candidates have in common: kernel values among them."""
         return self.kernel(candidates, candidates)
 
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "LogDetBlock":
-        """`shared`: what `share` gave for these candidates, if several sets look at them."""
+        """Prepare candidates; `shared` is what `share` gave for them, if several sets look at them."""
         return LogDetBlock(self, candidates, shared)
 
 
 class LogDetBlock:
     """Candidates with their kernel values against the chosen rows, kept up to date as the set changes.
 
-    A candidate that was chosen gains nothing any more: it is not chosen twice.
+    A candidate that was chosen has a gain of minus infinity: it is not chosen twice.
     """
 
     def __init__(self, objective: LogDet, candidates: Any, among: np.ndarray | None):
@@ -159,14 +159,14 @@ class LogDetBlock:
         return None if i < 0 else (i, slot)
 
     def add(self, i: int, start: int = 0) -> int:
-        """Candidate i joins; returns its slot. Candidates before `start <= i` will not be asked about any more."""
+        """Candidate i joins; returns its slot. Candidates before `start <= i` need no scores any more."""
         F, slot = self.objective, self.objective.n_chosen
         F.inverse.append(self.K[i, :slot], self._own[i])
         self._fill(i, slot, start)
         return slot
 
     def swap(self, i: int, slot: int, start: int = 0) -> None:
-        """Candidate i takes a chosen row's place. Candidates before `start <= i` will not be asked about any more."""
+        """Candidate i replaces the row in `slot`. Candidates before `start <= i` need no scores any more."""
         F = self.objective
         jit.drop_slot(self.U, self.v, F.inverse.inverse[slot].copy(), slot, start)
         F.inverse.swap(slot, self.K[i, : F.n_chosen], self._own[i])

@@ -16,5 +16,5 @@ OBJECTIVE = Where(
 
 
 def as_objective(spec: Any) -> Any:
-    """A name or an objective."""
+    """An objective, given by name or as such."""
     return NAMED[spec]() if isinstance(spec, str) else spec

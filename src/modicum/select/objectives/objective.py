@@ -1,4 +1,4 @@
-"""The narrow interface between objectives and the algorithms that raise them."""
+"""The interface between objectives and the algorithms that maximise them."""
 
 from typing import Any, Protocol
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Block(Protocol):
-    """A block of candidates that an objective has looked at."""
+    """A block of candidates, ready to be scored."""
 
     def gains(self) -> np.ndarray: ...
 

@@ -1,4 +1,4 @@
-"""The Gaussian process that has seen the chosen rows and nothing else, and what a swap does to it at other rows.
+"""The Gaussian process that has seen only the chosen rows, and the effect of a swap on it at other rows.
 
 gomes2010, Appendix II; rasmussen2006, eq. 2.25 and 2.26. With chosen rows A, P = (K_AA + s2 I)^-1, validation rows W
 of weights w, and candidates B:
@@ -8,11 +8,10 @@ of weights w, and candidates B:
     C = K_WB - G K_AB       posterior covariances of validation rows and candidates
     v = k_BB + s2 - U K_AB  posterior variance of a candidate's target
 
-Without chosen row j these are C + G_j beta' and v_j = v + beta U_j with beta = U_j / P_jj. So all that scores of
-swaps need are the sums (weighted by w) of G^2, C^2 and C G over the validation rows, and C'G is the only large product.
+Without chosen row j these are C + G_j beta' and v_j = v + beta U_j with beta = U_j / P_jj. So the scores of swaps need
+only the sums (weighted by w) of G^2, C^2 and C G over the validation rows, and C'G is the only large product.
 
-A block keeps K_BW and nothing else: a change of the set makes no work for it, and a candidate that is asked about again
-is scored anew in O(|W| |A|).
+A block keeps only K_BW: it needs no update when the set changes, and scoring a candidate again costs O(|W| |A|).
 """
 
 from abc import abstractmethod
@@ -28,12 +27,12 @@ from modicum.rules.invariants import Is
 from modicum.select.objectives.logdet import SMALLEST_LEFT, UNSTARTED
 from modicum.select.objectives.validated import Validated, ValidatedBlock
 
-DRIFT = 1e-7  # of the largest kernel value: features that err by more are computed anew
+DRIFT = 1e-7  # relative to the largest kernel value: features with larger errors are recomputed
 
 
 @dataclass(frozen=True)
 class Meeting:
-    """Candidates against chosen and validation rows, in the letters of the module's text."""
+    """Candidates against chosen and validation rows, in the notation of the module's text."""
 
     K: np.ndarray  # K_BA, (B, K)
     U: np.ndarray  # (B, K)
@@ -78,15 +77,15 @@ class SubsetObjective(Validated):
 
     @abstractmethod
     def summary(self) -> Any:
-        """What scoring needs of the chosen rows and the sample, for all candidates until something changes."""
+        """What the scores of all candidates have in common, until the set or the sample changes."""
 
     @abstractmethod
     def gains(self, summary: Any, met: Meeting) -> np.ndarray:
-        """What each candidate would add."""
+        """The gain of adding each candidate."""
 
     @abstractmethod
     def swap_gains(self, summary: Any, met: Meeting) -> np.ndarray:
-        """What each candidate would add in the place of each chosen row, (B, K)."""
+        """The gain of replacing each chosen row by each candidate, (B, K)."""
 
     def meet(self, K: np.ndarray, to_rows: np.ndarray, own: np.ndarray, targets: np.ndarray | None) -> Meeting:
         """Candidates with these kernel values against chosen rows, validation rows and themselves."""
@@ -109,7 +108,7 @@ class SubsetObjective(Validated):
         return self.kernel(X, self.chosen.values) @ self.inverse.inverse
 
     def fill(self, slot: int, row: Any, k: np.ndarray, to_rows: np.ndarray, own: float, target: Any) -> None:
-        """A row takes `slot`; k and `to_rows` are its kernel values against chosen and validation rows."""
+        """Put a row into `slot`; k and `to_rows` are its kernel values against chosen and validation rows."""
         n, refreshes, G = self.n_chosen, self.inverse.n_refreshes, self._F
         covariance, gone, change = to_rows - G @ k, np.zeros(len(G)), np.zeros((2, self.limit))
         if slot < n:
@@ -127,7 +126,7 @@ class SubsetObjective(Validated):
             self._F[:] = self._features(self.rows.values)
 
     def _has_drifted(self, slot: int) -> bool:
-        """Whether G (K_AA + s2 I) = K_WA fails for a chosen row: the one after the one that came."""
+        """Whether G (K_AA + s2 I) = K_WA is violated for one chosen row: that in the slot after the given one."""
         other = (slot + 1) % self.n_chosen
         column = self.kernel(self.rows.values, take(self.chosen.values, slice(other, other + 1)))[:, 0]
         error = np.abs(self._F @ self.inverse.matrix[other] - column).max(initial=0.0)
@@ -141,7 +140,7 @@ def add_outer(G: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 
 
 class SubsetBlock(ValidatedBlock):
-    """Candidates that are scored when asked about."""
+    """Candidates that are scored on request."""
 
     _summary: Any = None
 
@@ -153,21 +152,21 @@ class SubsetBlock(ValidatedBlock):
         )
         self._summary = None
 
-    def _gains(self, part: slice) -> np.ndarray:
-        return self.objective.gains(self._summarize(), self._meet(part))
+    def _gains(self, tile: slice) -> np.ndarray:
+        return self.objective.gains(self._summarize(), self._meet(tile))
 
-    def _swap_gains(self, part: slice) -> np.ndarray:
-        return self.objective.swap_gains(self._summarize(), self._meet(part))
+    def _swap_gains(self, tile: slice) -> np.ndarray:
+        return self.objective.swap_gains(self._summarize(), self._meet(tile))
 
-    def _meet(self, part: slice) -> Meeting:
-        targets = None if self.targets is None else self.targets[part]
-        return self.objective.meet(self._to_chosen(part), self.to_rows[part], self.own[part], targets)
+    def _meet(self, tile: slice) -> Meeting:
+        targets = None if self.targets is None else self.targets[tile]
+        return self.objective.meet(self._to_chosen(tile), self.to_rows[tile], self.own[tile], targets)
 
-    def _to_chosen(self, part: slice) -> np.ndarray:
-        return self.objective.kernel(take(self.candidates, part), self.objective.chosen.values)
+    def _to_chosen(self, tile: slice) -> np.ndarray:
+        return self.objective.kernel(take(self.candidates, tile), self.objective.chosen.values)
 
     def _scan(self, work: Any) -> None:
-        self._summarize()  # once, before threads ask for it
+        self._summarize()  # once, before threads need it
         super()._scan(work)
 
     def _summarize(self) -> Any:

@@ -1,4 +1,4 @@
-"""Objectives of a Gaussian process that are judged on a validation sample: what they share (gomes2010, section 4).
+"""Objectives of a Gaussian process that are estimated on a validation sample: what they share (gomes2010, section 4).
 
 An objective holds the chosen rows A and a validation sample W of the stream. For every validation row it keeps a
 vector of `features` with one entry per chosen row, so that a block of candidates B costs one product of its kernel
@@ -37,7 +37,7 @@ class Validated(Part):
     needs_validation = True
     needs_targets = False
     monotone_submodular = False
-    least_gain = 0.0  # what any row adds at least
+    least_gain = 0.0  # the least that any row adds
 
     limit: int
     chosen: Rows
@@ -74,7 +74,7 @@ class Validated(Part):
         return type(self)(fitted_kernel(self.kernel, rows), self.noise)
 
     def empty_set(self, like: Any, limit: int, n_validation: int) -> Self:
-        """An empty set for at most `limit` rows such as those of `like`, and room for a validation sample."""
+        """A copy with an empty set for at most `limit` rows such as those of `like`, and for validation rows."""
         empty = copy.copy(self)
         empty.limit = limit
         empty.chosen = Rows.like(like, limit)
@@ -86,7 +86,7 @@ class Validated(Part):
 
     @classmethod
     def set_bytes(cls, limit: int, n_validation: int, row_bytes: int) -> int:
-        """What a full set holds: rows with their targets, and features."""
+        """Bytes of a full set: rows with their targets, and features."""
         row = row_bytes + (8 if cls.needs_targets else 0)
         return limit * row + n_validation * (row + 8 * limit)
 
@@ -101,12 +101,12 @@ class Validated(Part):
     def value(self) -> float: ...
 
     def share(self, candidates: Any) -> np.ndarray:
-        """What several sets that look at the same candidates need but once: kernel values to the validation rows."""
+        """What several sets that look at the same candidates have in common: kernel values to the validation rows."""
         return self.kernel(candidates, self.rows.values)  # (B, W)
 
     @abstractmethod
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ValidatedBlock":
-        """`shared`: what `share` gave for these candidates, if several sets look at them."""
+        """Prepare candidates; `shared` is what `share` gave for them, if several sets look at them."""
 
     @property
     def _F(self) -> np.ndarray:
@@ -118,7 +118,7 @@ class Validated(Part):
         """The features of rows of X, given the chosen rows."""
 
     def _choose(self, slot: int, row: Any, target: np.ndarray | None) -> None:
-        """Note that a row has taken `slot`, an old one or the one after the last."""
+        """Put a chosen row into `slot`, an old one or the one after the last."""
         self.chosen.put(np.array([slot]), row)
         if self.targets is not None and target is not None:
             self.targets = put_values(self.targets, np.array([slot]), target)
@@ -126,7 +126,7 @@ class Validated(Part):
     # ---- the validation sample -------------------------------------------------------------------
 
     def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray, y: np.ndarray | None = None) -> None:
-        """Rows of X take places in the validation sample, whose weights, with sum 1, are now `shares`."""
+        """Put rows of X into slots of the validation sample, whose weights, with sum 1, are now `shares`."""
         if n_rows(X):
             features = np.zeros((n_rows(X), self.limit))  # zeros: equal states are equal bytes
             features[:, : self.n_chosen] = self._features(X)
@@ -154,8 +154,8 @@ class Validated(Part):
 class ValidatedBlock:
     """Candidates with their kernel values against the validation rows.
 
-    A candidate that was chosen gains nothing any more: a copy of it would count as another observation. A subclass
-    writes `_take`, and scores some of the candidates: `_gains` (B,) and `_swap_gains` (B, K).
+    A candidate that was chosen is not chosen again: a copy of it would count as another observation. A subclass writes
+    `_take`, and scores some of the candidates: `_gains` (B,) and `_swap_gains` (B, K).
     """
 
     def __init__(self, objective: Any, candidates: Any, y: np.ndarray | None, shared: np.ndarray | None):
@@ -168,7 +168,7 @@ class ValidatedBlock:
 
     def gains(self) -> np.ndarray:
         out = np.empty(len(self.own))
-        self._scan(lambda part: out.__setitem__(part, self._gains(part)))
+        self._scan(lambda tile: out.__setitem__(tile, self._gains(tile)))
         out[self._chosen] = -np.inf
         return out
 
@@ -178,10 +178,10 @@ class ValidatedBlock:
     def swap_gains(self) -> tuple[np.ndarray, np.ndarray]:
         best, slots = np.empty(len(self.own)), np.empty(len(self.own), np.int64)
 
-        def note(part: slice) -> None:
-            gains = self._swap_gains(part)
-            slots[part] = gains.argmax(axis=1)
-            best[part] = gains.max(axis=1)
+        def note(tile: slice) -> None:
+            gains = self._swap_gains(tile)
+            slots[tile] = gains.argmax(axis=1)
+            best[tile] = gains.max(axis=1)
 
         self._scan(note)
         best[self._chosen] = -np.inf
@@ -193,7 +193,7 @@ class ValidatedBlock:
         return -np.inf if self._chosen[i] else float(gains[slot]), slot
 
     def add(self, i: int, start: int = 0) -> int:
-        """Candidate i joins; returns its slot. Candidates before `start` will not be asked about any more."""
+        """Candidate i joins; returns its slot. Candidates before `start` need no scores any more."""
         slot = self.objective.n_chosen
         self.swap(i, slot)
         return slot
@@ -206,12 +206,12 @@ class ValidatedBlock:
     def _take(self, i: int, slot: int) -> None:
         raise NotImplementedError
 
-    def _gains(self, part: slice) -> np.ndarray:
+    def _gains(self, tile: slice) -> np.ndarray:
         raise NotImplementedError
 
-    def _swap_gains(self, part: slice) -> np.ndarray:
+    def _swap_gains(self, tile: slice) -> np.ndarray:
         raise NotImplementedError
 
     def _scan(self, work: Callable[[slice], Any]) -> None:
-        """Let tiles of candidates be worked on, by as many threads as there are."""
+        """Run `work` on tiles of candidates, in all threads."""
         run_tiles(work, len(self.own), TILE)

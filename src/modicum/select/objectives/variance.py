@@ -1,10 +1,10 @@
-"""Variance reduction F_V: how much the chosen rows, once observed, tell about all others (gomes2010, eq. 3.4).
+"""Variance reduction F_V: how much observing the chosen rows reduces the variance at all others (gomes2010, eq. 3.4).
 
     F(A) = sum_i w_i k_i P k_i',    P = (K_AA + s2 I)^-1
 
-is what observing A takes off the prior variance at the validation rows, on average. It is also the generalised
+is the mean reduction of the prior variance at the validation rows by observing A. It is also the generalised
 coherence criterion of schlegel2017 (eq. 3 and 4), with its squared weights as weights of the rows and s2 = lambda.
-In the letters of `subset`, joining adds CC / v, and taking the place of j adds
+In the notation of `subset`, adding a candidate gains CC / v, and replacing j by it gains
 
     (CC + 2 beta CG + beta^2 GG_j) / v_j - GG_j / P_jj
 """
@@ -15,10 +15,10 @@ from modicum.select.objectives.subset import Meeting, SubsetObjective
 
 
 class VarianceReduction(SubsetObjective):
-    """What a Gaussian process that observes the chosen rows knows about the others, in variance.
+    """Mean reduction of a Gaussian process' variance at the validation rows by observing the chosen ones.
 
-    Never falls when a row joins. Submodular where no row makes another one more informative ("suppressor-free"), which
-    does not hold for all rows and is not checked: theorems on submodular objectives hold under this condition.
+    Monotone. Submodular where no row makes another one more informative ("suppressor-free"), which does not always
+    hold and is not checked: theorems on submodular objectives hold under this condition.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class VarianceReduction(SubsetObjective):
         return self._squares()
 
     def least_loss(self) -> float:
-        """What the set loses with its least useful row."""
+        """The loss of removing the least useful row."""
         return float((self._squares() / self.inverse.inverse.diagonal()).min())
 
     def gains(self, summary: np.ndarray, met: Meeting) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""How the stream divides: the sizes of clusters."""
+"""Figures of clusters: their sizes."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modicum.plot.numbers import short
+from modicum.plot.formatting import short
 from modicum.plot.style import FONT, LIGHT, format_ticks, name_axes, new_figure
 
 if TYPE_CHECKING:
@@ -14,19 +14,19 @@ MOST_BARS = 150  # more are drawn as one outline: each bar would be a few pixels
 
 
 def cluster_sizes(learner: Any) -> "Figure":
-    """Rows in each cluster, the largest first, and the mean as a line across."""
-    return size_bars(learner.cluster_sizes_)
+    """Rows in each cluster, largest first, and their mean as a dashed line."""
+    return size_bars(learner.cluster_sizes_, "clusters")
 
 
-def size_bars(sizes: np.ndarray) -> "Figure":
-    """The same for sizes in any order."""
+def size_bars(sizes: np.ndarray, nouns: str) -> "Figure":
+    """Bars of the sizes of clusters or components, given in any order."""
     sizes = np.sort(sizes)[::-1]
-    places = np.arange(1, len(sizes) + 1)
+    ranks = np.arange(1, len(sizes) + 1)
     figure, axes = new_figure()
     if len(sizes) <= MOST_BARS:
-        axes.bar(places, sizes, color=LIGHT["accent"], width=0.8)
+        axes.bar(ranks, sizes, color=LIGHT["accent"], width=0.8)
     else:
-        axes.stairs(sizes, np.append(places, len(sizes) + 1) - 0.5, color=LIGHT["accent"], fill=True)
+        axes.stairs(sizes, np.append(ranks, len(sizes) + 1) - 0.5, color=LIGHT["accent"], fill=True)
     axes.axhline(sizes.mean(), color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)))
     axes.annotate(
         "mean",
@@ -38,7 +38,7 @@ def size_bars(sizes: np.ndarray) -> "Figure":
         fontsize=FONT,
         ha="right",
     )
-    name_axes(axes, "clusters, the largest first", "rows")
+    name_axes(axes, f"{nouns}, largest first", "rows")
     format_ticks(axes.yaxis, short)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.margins(x=0.01)

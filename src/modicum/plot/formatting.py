@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Numbers and texts as people read them."""
 
 import math
 import re
@@ -11,7 +11,7 @@ _WORDS = ((1e12, "trillion"), (1e9, "billion"))
 
 
 def count(value: float) -> str:
-    """A count with its thousands set apart.
+    """A count with thousands separators.
 
     >>> count(10_000_000), count(2.46e9)
     ('10,000,000', '2.46 billion')
@@ -23,7 +23,7 @@ def count(value: float) -> str:
 
 
 def about(value: float) -> str:
-    """A count that is only an estimate: three digits of it.
+    """An estimated count, to three digits.
 
     >>> about(123456.7), about(98.4)
     ('123,000', '98')
@@ -32,7 +32,7 @@ def about(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """A count for the axis of a figure.
+    """A count, short enough for the axis of a figure.
 
     >>> short(2_500_000), short(30_000), short(150), short(0.25)
     ('2.5M', '30k', '150', '0.25')
@@ -44,7 +44,7 @@ def short(value: float) -> str:
 
 
 def measure(value: float) -> str:
-    """A measured number: three digits, and an exponent only where zeros would hide it.
+    """A measurement to three digits, with an exponent only if it is very small or very large.
 
     >>> measure(0.41234), measure(1234567.0), measure(1e-7)
     ('0.412', '1,230,000', '1e-07')
@@ -54,29 +54,29 @@ def measure(value: float) -> str:
     return f"{_rounded(value, 3):,.{_decimals(value, 3)}f}"
 
 
-def percent(part: float) -> str:
-    """A part of a whole.
+def percent(share: float) -> str:
+    """A share of a whole.
 
     >>> percent(0.631), percent(0.0312), percent(0.0004)
     ('63%', '3.1%', '<0.1%')
     """
-    if 0 < part < 0.001:
+    if 0 < share < 0.001:
         return "<0.1%"
-    return f"{part:.0%}" if part >= 0.1 or part == 0 else f"{part:.1%}"
+    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
 
 
-def rate(part: float) -> str:
-    """How often something is right: as many decimals as tell it from always.
+def rate(share: float) -> str:
+    """An accuracy, with enough decimals to tell it from 100%.
 
     >>> rate(0.934), rate(0.99973), rate(1.0)
     ('93.4%', '99.97%', '100%')
     """
-    wrong = 100 * (1 - part)
-    return f"{100 * part:.{min(4, max(1, _decimals(wrong, 1)))}f}%" if wrong > 0 else "100%"
+    wrong = 100 * (1 - share)
+    return f"{100 * share:.{min(4, max(1, _decimals(wrong, 1)))}f}%" if wrong > 0 else "100%"
 
 
 def duration(seconds: float) -> str:
-    """A stretch of time.
+    """A duration in suitable units.
 
     >>> duration(0.0123), duration(9.3), duration(75), duration(7500)
     ('12.3 ms', '9.3 s', '1 min 15 s', '2 h 5 min')
@@ -99,7 +99,7 @@ def plural(number: float, noun: str, nouns: str | None = None) -> str:
 
 
 def column(values: Sequence[Any]) -> tuple[list[str], bool]:
-    """The cells of a table's column, and whether they are numbers (with as many decimals each).
+    """The cells of a table column, and whether they are numbers (all with the same number of decimals).
 
     >>> column([1.5, 20.25, None]), column(["a", 3])
     ((['1.50', '20.25', ''], True), (['a', '3'], False))
@@ -116,12 +116,13 @@ def column(values: Sequence[Any]) -> tuple[list[str], bool]:
 
 
 def fewer_digits(text: str) -> str:
-    """A text with its decimals cut to four digits each.
+    """A text with its long decimals cut to four digits, and arrays without padding.
 
-    >>> fewer_digits("2.0 * RBF(49.213819197457134)")
-    '2.0 * RBF(49.21)'
+    >>> fewer_digits("2.0 * RBF([ 1.5, 49.213819197457134])")
+    '2.0 * RBF([1.5, 49.21])'
     """
-    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", text)
+    text = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", text)
+    return re.sub(r"(?<=\[)\s+|(?<=, )\s+", "", text)
 
 
 def _is_number(value: Any) -> bool:
@@ -137,10 +138,10 @@ def _rounded(value: float, digits: int) -> float:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Decimals that show so many digits of a number."""
+    """How many decimals show this many digits of a number."""
     return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
 
 
 def clipped(text: str, most: int = 160) -> str:
-    """A text that is not longer than `most` letters."""
+    """A text cut to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

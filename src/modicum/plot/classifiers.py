@@ -1,37 +1,38 @@
-"""How good a classifier is along the stream, what it takes for what, and what speaks for a class."""
+"""Figures of classifiers: accuracy over the stream, confusion matrix, weights."""
 
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modicum.plot.images import check_shape
-from modicum.plot.numbers import clipped, percent, short
+from modicum.plot.curves import AXIS
+from modicum.plot.formatting import clipped, percent, short
+from modicum.plot.images import check_image
 from modicum.plot.style import FONT, LIGHT, PALETTE, WIDTH, empty_figure, format_ticks, name_axes, new_figure, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_POINTS = 40  # of a curve
-ROWS_PER_POINT = 50  # at least, or chance makes it jump
-MOST_CLASSES = 30  # whose names can be read beside a matrix
-MOST_WRITTEN = 12  # classes up to which a cell has room for its number
+ROWS_PER_POINT = 50  # at least; fewer would be noisy
+MOST_CLASSES = 30  # in a matrix; names of more can't be read
+MOST_WRITTEN = 12  # classes up to which cells have room for a number
 MOST_WEIGHTS = 20  # bars
-FAINT = 0.55  # of the strongest shade, on which letters can still be read
-NAME = 18  # letters of a class or column
+FAINT = 0.55  # opacity of the strongest shade on which text can be read
+NAME = 18  # characters of the name of a class or column
 OUTLIERS = 99.5  # percentile of weights that gets the strongest shade
 
 
 def accuracy_over_stream(classifier: Any) -> "Figure":
-    """The part of rows that were classified rightly before they were learned: stretch by stretch, and of all so far."""
-    rows, accuracy, so_far = accuracy_curve(classifier)
+    """Prequential accuracy: of the rows since the previous point, and of all rows so far."""
+    n_seen, accuracy, so_far = accuracy_curve(classifier)
     figure, axes = new_figure()
-    axes.plot(rows, so_far, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)), label="so far")
-    marker = "o" if len(rows) == 1 else None
-    axes.plot(rows, accuracy, color=LIGHT["accent"], linewidth=1.8, marker=marker, label="lately")
-    name_axes(axes, "rows learned", "classified rightly")
+    axes.plot(n_seen, so_far, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)), label="all rows so far")
+    marker = "o" if len(n_seen) == 1 else None
+    axes.plot(n_seen, accuracy, color=LIGHT["accent"], linewidth=1.8, marker=marker, label="latest rows")
+    name_axes(axes, AXIS, "accuracy")
     format_ticks(axes.xaxis, short)
-    format_ticks(axes.yaxis, lambda part: f"{100 * part:.4g}%")
+    format_ticks(axes.yaxis, lambda share: f"{100 * share:.4g}%")
     axes.set_ylim(top=min(1.0, axes.get_ylim()[1]))
     axes.margins(x=0.02)
     axes.legend(frameon=False, fontsize=FONT, labelcolor=LIGHT["soft"], loc="lower right")
@@ -39,25 +40,25 @@ def accuracy_over_stream(classifier: Any) -> "Figure":
 
 
 def accuracy_curve(classifier: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows at the ends of stretches of the stream, the accuracy in each, and that of all rows so far."""
-    history = classifier.history_
-    right = np.cumsum(history["accuracy"] * np.diff(history["rows"], prepend=0))
-    points = min(MOST_POINTS, max(1, history["rows"][-1] // ROWS_PER_POINT))
-    ends = np.searchsorted(history["rows"], history["rows"][-1] * np.arange(1, points + 1) / points)
-    rows, right = history["rows"][ends], right[ends]
-    return rows, np.diff(right, prepend=0) / np.diff(rows, prepend=0), right / rows
+    """Rows seen at the end of each interval of the stream, the accuracy within it, and that of all rows so far."""
+    n_seen, accuracy = classifier.history_["n_seen"], classifier.history_["accuracy"]
+    correct = np.cumsum(accuracy * np.diff(n_seen, prepend=0))
+    points = min(MOST_POINTS, max(1, n_seen[-1] // ROWS_PER_POINT))
+    ends = np.searchsorted(n_seen, n_seen[-1] * np.arange(1, points + 1) / points)
+    n_seen, correct = n_seen[ends], correct[ends]
+    return n_seen, np.diff(correct, prepend=0) / np.diff(n_seen, prepend=0), correct / n_seen
 
 
 def confusion_matrix(classifier: Any) -> "Figure":
-    """Which part of each class's rows was taken for which class before they were learned: blue rightly, red mistaken.
+    """The prequential confusion matrix as shares of each true class: correct ones blue, errors red.
 
-    Of more than 30 classes, those with the most rows.
+    Of more than 30 classes, the largest are shown.
     """
     counts, names = _largest(classifier)
-    parts = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    side = len(parts)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    side = len(shares)
     figure, axes = new_figure(min(WIDTH * 0.95, 1.8 + 0.4 * side))
-    signed = np.where(np.eye(side, dtype=bool), parts, -np.sqrt(parts))  # a few percent of mistakes should be seen
+    signed = np.where(np.eye(side, dtype=bool), shares, -np.sqrt(shares))  # a few percent of errors should be visible
     axes.imshow(shades(FAINT * signed), interpolation="nearest")
     axes.grid(visible=False)
     axes.spines["bottom"].set_visible(False)
@@ -65,12 +66,12 @@ def confusion_matrix(classifier: Any) -> "Figure":
     size = FONT if side <= MOST_WRITTEN else 7
     axes.set_xticks(range(side), names, rotation=turn, fontsize=size, parse_math=False)
     axes.set_yticks(range(side), names, fontsize=size, parse_math=False)
-    name_axes(axes, "taken for", "true class")
+    name_axes(axes, "predicted class", "true class")
     if side <= MOST_WRITTEN:
-        for (i, j), part in np.ndenumerate(parts):
-            if part:
+        for (i, j), share in np.ndenumerate(shares):
+            if share:
                 look = {"ha": "center", "va": "center", "color": LIGHT["ink"]}
-                axes.text(j, i, percent(part), fontsize=FONT if side <= 6 else 7, **look)
+                axes.text(j, i, percent(share), fontsize=FONT if side <= 6 else 7, **look)
     return figure
 
 
@@ -81,32 +82,32 @@ def _largest(classifier: Any) -> tuple[np.ndarray, list[str]]:
     return counts[np.ix_(shown, shown)], [clipped(str(classifier.classes_[i]), NAME) for i in shown]
 
 
-def weight_images(classifier: Any, shape: tuple[int, ...]) -> "Figure":
-    """The weights of each class as a picture: blue speaks for the class, red against it.
+def weight_images(classifier: Any, image: tuple[int, ...]) -> "Figure":
+    """The weights of each class as a picture: blue is evidence for the class, red against it.
 
-    `shape` is (height, width) or (height, width, 3); the weights of a pixel's colours are added up. Two classes have
-    one picture, of what speaks for the second.
+    `image` is as for `exemplar_images`; the weights of a pixel's colours are added up. Two classes have one picture,
+    of the weights for the second.
     """
     weights = np.asarray(classifier.coef_)[:MOST_CLASSES]
-    check_shape(weights, shape)
-    pictures = weights.reshape(len(weights), *shape[:2], -1).sum(axis=3)
+    check_image(weights, image)
+    pictures = weights.reshape(len(weights), *image[:2], -1).sum(axis=3)
     top = np.percentile(np.abs(pictures), OUTLIERS) or np.abs(pictures).max() or 1.0
-    columns = math.ceil(math.sqrt(len(pictures) * 2))  # a single one need not fill the page
+    columns = math.ceil(math.sqrt(len(pictures) * 2))  # a single one should not fill the page
     lines = math.ceil(len(pictures) / columns)
-    figure = empty_figure(WIDTH * lines / columns * shape[0] / shape[1] + 0.3 * lines)
+    figure = empty_figure(WIDTH * lines / columns * image[0] / image[1] + 0.3 * lines)
     names = machine_names(classifier)
-    for place, picture in enumerate(pictures):
-        axes = figure.add_subplot(lines, columns, place + 1)
+    for i, picture in enumerate(pictures):
+        axes = figure.add_subplot(lines, columns, i + 1)
         axes.imshow(shades(np.clip(picture / top, -1, 1)), interpolation="nearest")
         axes.set(xticks=[], yticks=[])
         for spine in axes.spines.values():
             spine.set_color(LIGHT["line"])
-        axes.set_title(clipped(names[place], NAME), fontsize=FONT, color=LIGHT["soft"], parse_math=False)
+        axes.set_title(clipped(names[i], NAME), fontsize=FONT, color=LIGHT["soft"], parse_math=False)
     return figure
 
 
 def largest_weights(classifier: Any, machine: int = 0) -> "Figure":
-    """The columns with the largest weights as bars: to the right what speaks for the class, to the left against it."""
+    """The largest weights as bars: evidence for the class to the right, against it to the left."""
     weights = classifier.coef_[machine]
     order = np.argsort(-np.abs(weights), kind="stable")[:MOST_WEIGHTS]
     order = order[np.argsort(weights[order], kind="stable")]
@@ -125,7 +126,7 @@ def largest_weights(classifier: Any, machine: int = 0) -> "Figure":
 
 
 def machine_names(classifier: Any) -> list[str]:
-    """What each row of `coef_` speaks for: a class, or of two classes the second."""
+    """The class that each row of `coef_` is for: of two classes, the second."""
     names = [str(label) for label in classifier.classes_]
     return names if len(names) > 2 else names[-1:]
 

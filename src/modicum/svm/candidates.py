@@ -1,0 +1,169 @@
+"""The candidates that parameters leave open: prices of slack and preparations of rows, and the machine they share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+
+from modicum.exceptions import DataError
+from modicum.kernels import Kernel, Linear, Normalized, as_kernel
+from modicum.kernels.stationary import Stationary
+from modicum.svm.ball import Ball
+from modicum.svm.balls import Balls
+from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
+from modicum.svm.inputs import Inputs, Raw
+from modicum.svm.intercept import WithIntercept
+from modicum.svm.kernel_ball import KernelBall
+from modicum.svm.machine import BallMachine, Machine, Size
+from modicum.svm.one_vs_rest import OneVsRest
+from modicum.svm.tournament import Entrant, Tournament
+
+ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
+BALL_COSTS = (0.1, 1.0, 10.0)
+WIDEST_FULL = 64  # columns, the constant included, up to which a full covariance matrix costs little
+LOOKAHEAD = 10
+N_INITIAL = 512
+
+
+def is_linear(kernel: Any) -> bool:
+    """Whether a kernel is the linear one, for which machines have weights of columns."""
+    return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The parameters of `StreamSVC` that decide which machines learn, and from which rows."""
+
+    C: float | str | Iterable[float]
+    ellipsoid: str | None
+    lookahead: int
+    n_balls: int
+    n_initial: int
+    kernel: Any
+    fit_intercept: bool
+    center: bool | str
+    scale: bool | str
+    normalize: bool | str
+
+    @classmethod
+    def of(cls, learner: Any) -> Self:
+        return cls(**{field.name: getattr(learner, field.name) for field in fields(cls)})
+
+    @property
+    def is_linear(self) -> bool:
+        return is_linear(self.kernel)
+
+    @property
+    def is_ellipsoid(self) -> bool:
+        return self.ellipsoid is not None and self.is_linear and self.n_balls == 1
+
+    @property
+    def constant(self) -> float:
+        """The constant column of prepared rows; 0 if there is none."""
+        return float(self.fit_intercept and self.is_ellipsoid)
+
+    def check(self) -> None:
+        """A ValueError if a parameter would have no effect, or contradicts another."""
+        for is_wrong, why in (
+            (not self.is_linear and self.n_balls > 1, "n_balls needs kernel='linear'"),
+            (
+                not self.is_linear and self.center is True,
+                "center needs kernel='linear'; a kernel takes rows as they are",
+            ),
+            (not self.is_linear and self.scale is True, "scale needs kernel='linear'; a kernel takes rows as they are"),
+            (self._names_shape and not self.is_linear, f"ellipsoid={self.ellipsoid!r} needs kernel='linear'"),
+            (self._names_shape and self.n_balls > 1, f"ellipsoid={self.ellipsoid!r} excludes n_balls={self.n_balls}"),
+            (self.scale is True and self.center is False, "scale=True needs center=True: it divides by deviations"),
+            (self.is_ellipsoid and self.lookahead != LOOKAHEAD, "lookahead is for balls: it needs ellipsoid=None"),
+            (self.is_ellipsoid and self.n_initial != N_INITIAL, "n_initial is for balls: it needs ellipsoid=None"),
+            (self.n_balls > 1 and self.lookahead != LOOKAHEAD, "lookahead needs n_balls=1"),
+        ):
+            if is_wrong:
+                raise ValueError(f"StreamSVC: {why}.")
+
+    @property
+    def _names_shape(self) -> bool:
+        return self.ellipsoid in ("diagonal", "full")
+
+    # ---- what is tried ---------------------------------------------------------------------------
+
+    def tournament(self, X: Any, kind: str, *, eliminate: bool) -> Tournament:
+        """An entrant for each candidate, for rows like X."""
+        inputs, machine = self._preparations(X, kind), self._machine(X, kind)
+        entrants = [Entrant(i, C, OneVsRest(machine.copied())) for i in range(len(inputs)) for C in self.costs]
+        return Tournament(inputs, entrants, eliminate=eliminate)
+
+    @property
+    def costs(self) -> list[float]:
+        """Values of C."""
+        if isinstance(self.C, str):
+            return list(ELLIPSOID_COSTS if self.is_ellipsoid else BALL_COSTS)
+        return np.atleast_1d(np.asarray(self.C, np.float64)).tolist()
+
+    def _preparations(self, X: Any, kind: str) -> list[Raw]:
+        if not self.is_linear:
+            return [Raw()]
+        return [
+            Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=self.constant)
+            for center, scale, normalize in self.steps(kind)
+        ]
+
+    def steps(self, kind: str) -> list[tuple[bool, bool, bool]]:
+        """Whether to center, scale and normalize: the combinations to try."""
+        if kind == "sparse":
+            if self.center is True or self.scale is True:
+                raise DataError(
+                    "StreamSVC: sparse rows can't be centered, as they would become dense. "
+                    'Leave center and scale at "auto", or make the rows dense.'
+                )
+            return [(False, False, normalize) for normalize in self._normalizations(False)]
+        centers = [self.center] if self.center != "auto" else [True] if self.is_ellipsoid else [False, True]
+        scales = [self.scale] if self.scale != "auto" else [False, True] if self.is_ellipsoid else [False]
+        return [
+            (bool(center), bool(scale), normalize)
+            for center, scale in product(centers, scales)
+            if center or not scale
+            for normalize in self._normalizations(bool(scale))
+        ]
+
+    def _normalizations(self, scale: bool) -> list[bool]:
+        if self.normalize != "auto":
+            return [bool(self.normalize)]
+        return [True, False] if scale and self.is_ellipsoid else [True]
+
+    # ---- machines --------------------------------------------------------------------------------
+
+    def _machine(self, X: Any, kind: str) -> Machine:
+        if self.is_ellipsoid:
+            width = X.shape[1] + self.fit_intercept
+            return Full(width) if self._is_full(width) else (SparseDiagonal if kind == "sparse" else Diagonal)(width)
+        ball: BallMachine
+        if not self.is_linear:
+            ball = KernelBall(self.given_kernel(kind), self.lookahead)
+            ball.fit_kernel(X)
+        elif self.n_balls == 1:
+            ball = Ball(X.shape[1], self.lookahead)
+        else:
+            ball = Balls(X.shape[1], self.n_balls)
+        return WithIntercept(ball) if self.fit_intercept else ball
+
+    def _is_full(self, width: int) -> bool:
+        return width <= WIDEST_FULL if self.ellipsoid == "auto" else self.ellipsoid == "full"
+
+    def given_kernel(self, kind: str) -> Kernel:
+        """The kernel before parameters are estimated from rows, normalized unless that is unwanted or needless."""
+        kernel = as_kernel(self.kernel, objects=kind == "objects")
+        if kind == "sparse" and not kernel.takes_sparse:
+            raise DataError(f"StreamSVC: the kernel {kernel!r} takes no sparse rows. Make them dense.")
+        return Normalized(kernel) if self.normalize is not False and not isinstance(kernel, Stationary) else kernel
+
+    def linear_size(self, n_features: int) -> Size:
+        """The most that a linear machine holds."""
+        if self.is_ellipsoid:
+            width = n_features + self.fit_intercept
+            return Full.size(width) if self._is_full(width) else Diagonal.size(width)
+        one = self.n_balls == 1
+        ball = Ball.size(n_features, self.lookahead) if one else Balls.size(n_features, self.n_balls)
+        return WithIntercept.size(ball) if self.fit_intercept else ball
