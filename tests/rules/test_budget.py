@@ -29,6 +29,11 @@ def test_sizes_as_text():
     ]
 
 
+@pytest.mark.parametrize("nbytes", [999, 1000, 999.6 * 2**10, 1023.9 * 2**20, 999.9 * 2**30, 5 * 2**40, 12_345 * 2**40])
+def test_sizes_as_text_can_be_parsed(nbytes):
+    assert as_budget(format_bytes(nbytes)).nbytes == pytest.approx(nbytes, rel=0.005)
+
+
 class TestRowsWithin:
     def test_a_number_of_rows_is_taken_as_it_is(self):
         assert Budget(rows=7).rows_within(10**9, fixed_bytes=10**9, at_least=7, what="It") == 7
@@ -42,7 +47,7 @@ class TestRowsWithin:
             budget.rows_within(30, fixed_bytes=100, at_least=32, what="It")  # 1,060 bytes
 
 
-@pytest.mark.parametrize("needed", [1023, 1055, 10_999, 1_234_567, 99_999_999, 2**30 + 2**23])
+@pytest.mark.parametrize("needed", [1023, 1055, 10_999, 1_234_567, 99_999_999, 2**30 + 2**23, 1_023_800])
 def test_the_size_in_the_error_is_sufficient(needed):
     with pytest.raises(BudgetError) as caught:
         Budget(nbytes=10).rows_within(needed, fixed_bytes=0, at_least=1, what="It")

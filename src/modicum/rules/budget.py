@@ -77,7 +77,7 @@ class Budget:
         assert self.nbytes is not None
         stated = format_bytes(needed)
         if parse_bytes(stated) < needed:  # it was rounded down
-            stated = format_bytes(1.01 * needed)
+            stated = format_bytes(1.005 * needed)
         return BudgetError(f"{what} needs a budget of at least {stated}; got {format_bytes(self.nbytes)}.")
 
     def __str__(self) -> str:
@@ -123,11 +123,12 @@ def format_bytes(nbytes: float) -> str:
     >>> format_bytes(67108864), format_bytes(900)
     ('64 MiB', '900 B')
     """
-    for unit in ("B", "KiB", "MiB"):
-        if nbytes < 1024:
-            return f"{nbytes:.{3 if nbytes < 1000 else 4}g} {unit}"
-        nbytes /= 1024
-    return f"{nbytes:.3g} GiB"
+    units = iter(("B", "KiB", "MiB", "GiB", "TiB"))
+    unit = next(units)
+    while nbytes >= 1024 and unit != "TiB":
+        nbytes, unit = nbytes / 1024, next(units)
+    digits = max(3, len(str(round(nbytes))))  # all of those before the point: no exponent
+    return f"{nbytes:.{digits}g} {unit}"
 
 
 @dataclass(frozen=True)
