@@ -1,9 +1,9 @@
-"""The prose is true: README and guide run as they stand, and they leave no command, option or public name out.
+"""README and guide run as they are, and mention every command, option and public name.
 
-Blocks of a page run in order, in one empty folder: `python` blocks that begin with a prompt as doctests, others as a
-script; `console` blocks command by command with their output compared, where `...` stands for anything. `sh` and `text`
-blocks are not run, so an `sh` block holds no modicum command. On pages of the guide a plain `modicum ...` runs in this
-process, which spares seconds of imports; in the README, and where there are pipes, it runs in a shell.
+Blocks of a page run in order, in one empty folder: `python` blocks that start with a prompt as doctests, others as a
+script; `console` blocks command by command with their output compared, where `...` matches anything. `sh` and `text`
+blocks are not run, so an `sh` block must not contain a modicum command. On pages of the guide a plain `modicum ...`
+runs in this process, which saves seconds of imports; in the README, and if there are pipes, it runs in a shell.
 """
 
 import contextlib
@@ -138,7 +138,7 @@ def test_examples_run(script, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout, "an example tells what it found"
+    assert done.stdout, "an example must print its results"
 
 
 @pytest.mark.slow

@@ -22,12 +22,12 @@ class MeanSoFar(RegressorMixin, BaseEstimator):
 
     def partial_fit(self, X, y, sample_weight=None):
         self.targets_ = np.append(getattr(self, "targets_", []), y)
-        self.said_ = getattr(self, "said_", [])
+        self.predictions_ = getattr(self, "predictions_", [])
         return self
 
     def predict(self, X, return_std=False):
         mean = np.full(len(X), self.targets_.mean())
-        self.said_.append(mean)
+        self.predictions_.append(mean)
         return (mean, np.full(len(X), self.targets_.std())) if return_std else mean
 
 
@@ -39,15 +39,15 @@ class ShareSoFar(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X, y):
         self.seen_ = np.append(getattr(self, "seen_", np.empty(0, int)), y)
         self.classes_, self.counts_ = np.unique(self.seen_, return_counts=True)
-        self.said_ = getattr(self, "said_", [])
+        self.predictions_ = getattr(self, "predictions_", [])
         return self
 
     def predict(self, X):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X):
-        self.said_.append(np.tile(self.counts_ / self.counts_.sum(), (len(X), 1)))
-        return self.said_[-1]
+        self.predictions_.append(np.tile(self.counts_ / self.counts_.sum(), (len(X), 1)))
+        return self.predictions_[-1]
 
 
 def data(count=500):
@@ -56,23 +56,23 @@ def data(count=500):
 
 
 @pytest.mark.parametrize(
-    ("metric", "twin"),
+    ("metric", "expected"),
     [
-        ("rmse", lambda y, said: np.sqrt(mean_squared_error(y, said))),
+        ("rmse", lambda y, predicted: np.sqrt(mean_squared_error(y, predicted))),
         ("mae", mean_absolute_error),
-        ("nmse", lambda y, said: mean_squared_error(y, said) / y.var()),
-        (None, lambda y, said: np.sqrt(mean_squared_error(y, said))),
+        ("nmse", lambda y, predicted: mean_squared_error(y, predicted) / y.var()),
+        (None, lambda y, predicted: np.sqrt(mean_squared_error(y, predicted))),
         (mean_absolute_error, mean_absolute_error),
     ],
 )
-def test_scores_of_a_regressor(metric, twin):
+def test_scores_of_a_regressor(metric, expected):
     X, y = data()
     learner = MeanSoFar()
     result = prequential(learner, X, metric, target=y, chunk_size=CHUNK)
-    said = np.concatenate(learner.said_)
+    predicted = np.concatenate(learner.predictions_)
     np.testing.assert_array_equal(result.n_seen, np.arange(2 * CHUNK, 501, CHUNK))  # the first chunk is not scored
     ends = (result.n_seen - CHUNK).astype(int)
-    np.testing.assert_allclose(result.overall, [twin(y[CHUNK:][:end], said[:end]) for end in ends])
+    np.testing.assert_allclose(result.overall, [expected(y[CHUNK:][:end], predicted[:end]) for end in ends])
     assert result.score == result.overall[-1]
     assert result.metric in {*METRICS, "mean_absolute_error"}
 
@@ -81,7 +81,7 @@ def test_the_recent_score_fades():
     X, y = data()
     learner = MeanSoFar()
     result = prequential(learner, X, "mae", target=y, chunk_size=CHUNK, window=70)
-    errors = np.abs(np.concatenate(learner.said_) - y[CHUNK:])
+    errors = np.abs(np.concatenate(learner.predictions_) - y[CHUNK:])
     weight = np.exp(-np.arange(len(errors))[::-1] / 70)
     assert result.recent[-1] == pytest.approx(np.average(errors, weights=weight))
 
@@ -98,7 +98,7 @@ def test_scores_of_a_classifier():
     y = np.random.default_rng(0).integers(2, size=400)
     learner = ShareSoFar()
     result = prequential(learner, X, "log_loss", target=y, chunk_size=100)
-    assert result.score == pytest.approx(log_loss(y[100:], np.concatenate(learner.said_)))
+    assert result.score == pytest.approx(log_loss(y[100:], np.concatenate(learner.predictions_)))
     default = prequential(ShareSoFar(), X, target=y, chunk_size=100)
     assert default.metric == "accuracy"
     assert 0.3 < default.score < 0.7
@@ -129,7 +129,7 @@ def test_weights_count():
     result = prequential(MeanSoFar(), modicum.stream(X, target=y, weight=twice, chunk_size=CHUNK), "mae")
     learner = MeanSoFar()
     prequential(learner, X, "mae", target=y, chunk_size=CHUNK)
-    errors = np.abs(np.concatenate(learner.said_) - y[CHUNK:])
+    errors = np.abs(np.concatenate(learner.predictions_) - y[CHUNK:])
     assert result.score == pytest.approx(np.average(errors, weights=twice[CHUNK:]))
 
 

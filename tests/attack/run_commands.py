@@ -37,7 +37,7 @@ def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def work(jobs, first, tell):
+def work(jobs, first, report):
     import typer
 
     import modicum.cli.app as commands
@@ -46,12 +46,12 @@ def work(jobs, first, tell):
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for i, job in enumerate(jobs[first:], first):
-        tell({"job": i})
+        report({"job": i})
         signal.alarm(SECONDS)
         before = peak_mib()
         code, stderr = run(job["arguments"], job["stdin"])
         signal.alarm(0)
-        tell({"job": i, "code": code, "stderr": stderr, "grown": peak_mib() - before})
+        report({"job": i, "code": code, "stderr": stderr, "grown": peak_mib() - before})
 
 
 if __name__ == "__main__":

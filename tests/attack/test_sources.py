@@ -244,7 +244,7 @@ def mutants(folder: Path, seeds: Iterable[int]) -> Iterator[Source]:
             path = folder / f"{mutate.__name__}-{i}.{kind}"
             damaged = mutate(data, np.random.default_rng([index, i]))
             path.write_bytes(damaged)
-            # Nobody can know what damaged text was to say; of other files no row may be missing.
+            # The content of damaged text is unknown; other files must have all rows.
             rows = None if kind in ("csv", "tsv", "jsonl", "svm") else N_ROWS
             yield Source(path.name, str(path), rows=rows)
 
@@ -310,7 +310,7 @@ HEADER = b"c0,c1,c2,c3,name\n"
 
 @cache
 def good() -> dict[str, tuple[bytes, int]]:
-    """Files that look odd but are sound, and how many rows they have."""
+    """Files that look odd but are valid, and their numbers of rows."""
     return {
         "cr.csv": (csv_bytes("\r"), N_ROWS),
         "crlf.csv": (csv_bytes("\r\n"), N_ROWS),

@@ -138,7 +138,7 @@ class TestDerivedValues:
 
 
 class Doubles:
-    """A mixin that knows nothing of learners."""
+    """A mixin that is not a learner."""
 
     def double(self):
         return 2 * self._sum
@@ -248,7 +248,7 @@ class TestMembers:
 
 
 class Failing(modicum.OnlineKMeans):
-    """Fails at the end of a chunk when told to, with or without a copy of its state."""
+    """Fails at the end of a chunk if `fails` is set, with or without a copy of its state."""
 
     fails = careful = False
 

@@ -77,7 +77,7 @@ def test_thousands_of_changes_keep_inverse_factor_and_determinant():
             np.testing.assert_allclose(pair.cholesky.factor, np.linalg.cholesky(A), rtol=0, atol=1e-11)
             assert pair.inverse.log_det == pytest.approx(np.linalg.slogdet(A)[1], abs=1e-8)
             assert pair.cholesky.log_det == pytest.approx(np.linalg.slogdet(A)[1], abs=1e-10)
-    assert pair.inverse.n_refreshes == 0  # nothing drifts on such a matrix, so nothing is computed anew
+    assert pair.inverse.n_refreshes == 0  # nothing drifts on such a matrix, so nothing is recomputed
 
 
 @settings(deadline=None, max_examples=30)

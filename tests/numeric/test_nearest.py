@@ -73,7 +73,7 @@ def test_a_center_far_from_all_rows():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_half_way_between_centers(dtype):
-    """Rows as near to one center as to another, but for units of the last place: products can't tell them apart."""
+    """Rows as near to one center as to another, up to units of the last place: products can't distinguish them."""
     centers = some(40, 50, dtype)
     left, right = np.triu_indices(40, 1)
     assert_nearest((centers[left].astype(np.float64) + centers[right]).astype(dtype) / 2, centers)

@@ -123,7 +123,7 @@ def regression(learner):
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indptr", 2**30),
         (regression(modicum.KRLS(10)), "_dictionary.ids", None),
         (regression(modicum.KRLS(10)), "_dictionary.prior._inverse", np.nan),
-        (modicum.StreamSVC(1.0, ellipsoid=None, random_state=0).fit(X, X[:, 0] > 0), "_labels.order", 7),
+        (modicum.StreamSVC(1.0, ellipsoid=None, random_state=0).fit(X, X[:, 0] > 0), "_classifier.labels.order", 7),
         (modicum.OnlineKMeans(3).fit(X), "cluster_sizes_", -1.0),
     ],
 )

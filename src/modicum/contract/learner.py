@@ -217,7 +217,7 @@ class Learner(Saving, Intake, BaseEstimator):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Absorb what `other` learned from another part of the data; `other` is left as it was."""
+        """Absorb what `other` learned from other rows; `other` does not change."""
         self._check_partner(other)
         first, second = sorted((self, other), key=id)  # a fixed order: merging each other must not deadlock
         first._guard().run(second._guard().run, self._merge_or_undo, other)

@@ -6,9 +6,8 @@ threads, and so neither do results.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -54,6 +53,13 @@ def _mark_worker() -> None:
     _here.is_worker = True
 
 
+# Since version 3.8, threadpoolctl ignores limits of OpenBLAS that are set or restored by another thread than the first
+# one that set a limit, until that thread gives up control. Older versions do not have this function.
+_release_control: Callable[..., object] = getattr(
+    getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", lambda **_: None
+)
+
+
 class _SingleThreadedBlas:
     """Limits BLAS to one thread while any thread is inside; the last one to leave restores the limits."""
 
@@ -69,8 +75,9 @@ class _SingleThreadedBlas:
             if self._inside == 0:
                 libraries = _controller().lib_controllers
                 self._allowed = max((lib.num_threads for lib in libraries if lib.user_api == "blas"), default=1)
-                with _control_of_limits():
-                    self._limiter = _controller().limit(limits=1, user_api="blas")
+                _release_control(force=True)
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+                _release_control(force=True)
             self._inside += 1
             return self._allowed
 
@@ -78,24 +85,9 @@ class _SingleThreadedBlas:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                with _control_of_limits():
-                    self._limiter.restore_original_limits()
-
-
-@contextmanager
-def _control_of_limits() -> Iterator[None]:
-    """Let this thread set limits inside, and any thread afterwards.
-
-    Since version 3.8, threadpoolctl silently ignores all threads but the first one that set a limit of OpenBLAS: one
-    that enters the context below would not limit it, and one that leaves it would not restore it.
-    """
-    openblas = getattr(threadpoolctl, "OpenBLASController", None)  # absent in old versions
-    release = getattr(openblas, "clear_controlling_thread", lambda **_: None)
-    release(force=True)
-    try:
-        yield
-    finally:
-        release(force=True)
+                _release_control(force=True)
+                self._limiter.restore_original_limits()
+                _release_control(force=True)
 
 
 @cache

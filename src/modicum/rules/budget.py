@@ -28,14 +28,15 @@ class Budget:
             return self.rows
         fit = (self.nbytes - fixed_bytes) // row_bytes
         if fit < at_least:
-            needed = format_bytes(fixed_bytes + at_least * row_bytes)
-            raise BudgetError(f"{what} needs a budget of at least {needed}; got {format_bytes(self.nbytes)}.")
+            raise self._too_small(fixed_bytes + at_least * row_bytes, what)
         return fit
 
     def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
         """The largest n for which bytes_of(n) is within the budget, for sizes that are not linear in n."""
-        if self.nbytes is None or bytes_of(at_least) > self.nbytes:
-            return self.rows_within(bytes_of(at_least), fixed_bytes=0, at_least=at_least, what=what)
+        if self.nbytes is None:
+            return self.rows_within(0, fixed_bytes=0, at_least=at_least, what=what)
+        if bytes_of(at_least) > self.nbytes:
+            raise self._too_small(bytes_of(at_least), what)
         low, high = at_least, 2 * at_least
         while bytes_of(high) <= self.nbytes:
             low, high = high, 2 * high
@@ -63,14 +64,21 @@ class Budget:
         if self.rows is not None and produced + needed > self.rows:
             raise BudgetError(f"{what} needs a budget of at least {produced + needed:,} rows; got {self.rows:,}.")
         if self.nbytes is not None and bytes_of(needed) > self.nbytes:
-            least = format_bytes(bytes_of(needed))
-            raise BudgetError(f"{what} needs a budget of at least {least}; got {format_bytes(self.nbytes)}.")
+            raise self._too_small(bytes_of(needed), what)
         if asked is not None:
             return asked
         useful = max(useful, at_least)
         if self.rows is not None:
             return min(useful, self.rows - produced)
         return min(useful, self.most_within(bytes_of, at_least=at_least, what=what)) if self.nbytes else useful
+
+    def _too_small(self, needed: int, what: str) -> BudgetError:
+        """The error for a budget in bytes; the size that it states is sufficient."""
+        assert self.nbytes is not None
+        stated = format_bytes(needed)
+        if parse_bytes(stated) < needed:  # it was rounded down
+            stated = format_bytes(1.005 * needed)
+        return BudgetError(f"{what} needs a budget of at least {stated}; got {format_bytes(self.nbytes)}.")
 
     def __str__(self) -> str:
         if self.rows is None and self.nbytes is None:
@@ -115,11 +123,12 @@ def format_bytes(nbytes: float) -> str:
     >>> format_bytes(67108864), format_bytes(900)
     ('64 MiB', '900 B')
     """
-    for unit in ("B", "KiB", "MiB"):
-        if nbytes < 1024:
-            return f"{nbytes:.{3 if nbytes < 1000 else 4}g} {unit}"
-        nbytes /= 1024
-    return f"{nbytes:.3g} GiB"
+    units = iter(("B", "KiB", "MiB", "GiB", "TiB"))
+    unit = next(units)
+    while nbytes >= 1024 and unit != "TiB":
+        nbytes, unit = nbytes / 1024, next(units)
+    digits = max(3, len(str(round(nbytes))))  # all of those before the point: no exponent
+    return f"{nbytes:.{digits}g} {unit}"
 
 
 @dataclass(frozen=True)

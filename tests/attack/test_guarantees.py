@@ -1,7 +1,7 @@
-"""Every guarantee of a selector against the best of all sets, on streams made to break it.
+"""Guarantees of selectors compared with the best of all sets, on streams made to break them.
 
-A promise is a bound on the best value, with conditions. Here data are so small that every set is tried: the ceiling
-must hold always, and the bound whenever its conditions do.
+A guarantee is a bound on the best value, with conditions. Data are so small that every set can be tried: the ceiling
+must hold always, and the bound whenever its conditions hold.
 """
 
 from dataclasses import dataclass
@@ -63,22 +63,22 @@ STREAMS = [plain, ordered, drifting, duplicates, outlier, small_then_large]
 KERNELS = [RBF(1.0), RBF(20.0), Linear(), 2.0 * Laplacian(1.0), RBF(1.0) + Linear()]
 
 
-def chunks_of(X, chunk):
-    return [slice(start, start + chunk) for start in range(0, len(X), chunk)]
+def chunks_of(X, size):
+    return [slice(first, first + size) for first in range(0, len(X), size)]
 
 
 def learn(model, X, rng, weight=None):
-    """Some way of learning X: chunks of any size, with a file in between."""
-    for part in chunks_of(X, int(rng.choice([1, 3, len(X)]))):
-        ids = np.arange(len(X))[part]
-        model.partial_fit(X[part], sample_weight=None if weight is None else weight[part], row_ids=ids)
+    """Learn X in chunks of random size, saved and loaded in between."""
+    for chunk in chunks_of(X, int(rng.choice([1, 3, len(X)]))):
+        ids = np.arange(len(X))[chunk]
+        model.partial_fit(X[chunk], sample_weight=None if weight is None else weight[chunk], row_ids=ids)
         if rng.random() < 0.2:
             model = type(model).from_bytes(model.to_bytes())
     return model
 
 
 def settle(model, X):
-    """Further passes until one changes nothing; whether that was reached."""
+    """Learn X again until a pass changes nothing; returns whether that was reached."""
     for _ in range(20):
         before = model.n_swaps_
         model.partial_fit(X, row_ids=np.arange(len(X)))
@@ -141,7 +141,7 @@ def exemplar_utility(X, phantom, weight=None):
 
 @dataclass
 class Count:
-    """Promises, those whose conditions were met, and those refused."""
+    """Numbers of guarantees, of those whose conditions were met, and of those refused."""
 
     tried: int = 0
     met: int = 0
@@ -151,16 +151,16 @@ class Count:
         """The bound of a model must hold for F, if `is_met` finds its conditions met."""
         self.tried += 1
         try:
-            promise = model.guarantee()
+            guarantee = model.guarantee()
         except ValueError:
             self.refused += 1
             return
-        best = F.best(promise.n_chosen)
-        assert best <= promise.ceiling * (1 + TOLERANCE) + promise.epsilon
-        if not promise.conditions or is_met(promise):
+        best = F.best(guarantee.n_chosen)
+        assert best <= guarantee.ceiling * (1 + TOLERANCE) + guarantee.epsilon
+        if not guarantee.conditions or is_met(guarantee):
             self.met += 1
-            bound = promise._by_theorem() + promise.epsilon  # also where the ceiling is lower
-            assert best <= bound * (1 + TOLERANCE), f"{model}: {promise} The best is {best}."
+            bound = guarantee._by_theorem() + guarantee.epsilon  # also where the ceiling is lower
+            assert best <= bound * (1 + TOLERANCE), f"{model}: {guarantee} The best is {best}."
 
 
 def cases(seeds):
@@ -171,15 +171,15 @@ def cases(seeds):
 
 
 def attack_sieves(seeds):
-    """Their promise is for any order and without conditions."""
+    """Their guarantee is for any order and without conditions."""
     count = Count()
     for rng, X, kernel, lam, k in cases(seeds):
         F = log_det(X, kernel, lam)
         for cls in (SieveStreaming, SieveStreamingPlusPlus):
             model = cls(k, objective=LogDet(kernel, lam), epsilon=float(rng.choice([0.05, 0.1, 0.3])))
-            count.check(learn(model, X, rng), F, lambda promise: False)
-            shards = [cls(k, objective=LogDet(kernel, lam)).fit(part) for part in (X[: N // 2], X[N // 2 :])]
-            count.check(shards[0].merge(shards[1]), F, lambda promise: False)
+            count.check(learn(model, X, rng), F, lambda guarantee: False)
+            shards = [cls(k, objective=LogDet(kernel, lam)).fit(shard) for shard in (X[: N // 2], X[N // 2 :])]
+            count.check(shards[0].merge(shards[1]), F, lambda guarantee: False)
     return count
 
 
@@ -192,7 +192,7 @@ def attack_sieves_of_variance(seeds):
             n = int(rng.choice([N, 3]))
             model = cls(k, objective=VarianceReduction(kernel, lam), n_validation=n, random_state=0)
             met = is_submodular and cls is not ThreeSieves
-            count.check(learn(model, X, rng), F, lambda promise, met=met: met)
+            count.check(learn(model, X, rng), F, lambda guarantee, met=met: met)
     return count
 
 
@@ -218,7 +218,7 @@ def attack_three_sieves(seeds):
         F = log_det(X, kernel, lam)
         model = ThreeSieves(k, objective=LogDet(kernel, lam), epsilon=0.1, patience=int(rng.choice([1, 2, 5])))
         model.partial_fit(X)
-        count.check(model, F, lambda promise, model=model, X=X, F=F: level_was_right(model, X, F))
+        count.check(model, F, lambda guarantee, model=model, X=X, F=F: level_was_right(model, X, F))
     return count
 
 
@@ -232,13 +232,13 @@ def attack_swaps(seeds):
         block = {"block_size": int(rng.integers(1, 4)), "neighbors": int(rng.integers(3)), "random_state": 0}
         for model in (OnlineGreedy(k, **params), BlockGreedy(k, **block, **params)):
             model = learn(model, X, rng)
-            count.check(model, F, lambda promise: False)
+            count.check(model, F, lambda guarantee: False)
             settled = settle(model, X)
-            count.check(model, F, lambda promise, settled=settled: settled)
+            count.check(model, F, lambda guarantee, settled=settled: settled)
         model = StreamGreedy(k, objective=LogDet(kernel, lam), min_gain=min_gain)
         model = learn(model, X, rng)
         quiet = F.best_swap(model.prototype_ids_)
-        count.check(model, F, lambda promise, quiet=quiet: quiet <= promise.eta)
+        count.check(model, F, lambda guarantee, quiet=quiet: quiet <= guarantee.eta)
     return count
 
 
@@ -250,15 +250,15 @@ def attack_judged_swaps(seeds):
         F = variance(X, kernel, lam, weight)
         model = StreamGreedy(k, objective=VarianceReduction(kernel, lam), n_validation=20, random_state=0)
         is_submodular = k < N and F.is_submodular()
-        count.check(learn(model, X, rng, weight), F, lambda promise, met=is_submodular: met)
+        count.check(learn(model, X, rng, weight), F, lambda guarantee, met=is_submodular: met)
         if weight is None:  # shards name their rows by the same ids
-            shards = [clone(model).fit(part) for part in (X[: N // 2], X[N // 2 :])]
-            count.check(shards[0].merge(shards[1]), F, lambda promise, met=is_submodular: met)
+            shards = [clone(model).fit(shard) for shard in (X[: N // 2], X[N // 2 :])]
+            count.check(shards[0].merge(shards[1]), F, lambda guarantee, met=is_submodular: met)
     return count
 
 
 def attack_exemplars(seeds):
-    """All rows are kept, so that nothing is left as a condition."""
+    """All rows are kept, so that no condition is left."""
     count = Count()
     for rng, X, _, _, k in cases(seeds):
         weight = rng.choice([0.5, 1.0, 4.0], size=N) if rng.random() < 0.5 else None
@@ -266,11 +266,11 @@ def attack_exemplars(seeds):
         model = ExemplarClustering(k, n_validation=20, phantom=phantom, random_state=0)
         model = learn(model, X, rng, weight)
         to_phantom = np.broadcast_to(model._F.phantom_to(X), N)
-        count.check(model, exemplar_utility(X, to_phantom, weight), lambda promise: False)
-        shards = [clone(model).fit(part) for part in (X[: N // 2], X[N // 2 :])]
+        count.check(model, exemplar_utility(X, to_phantom, weight), lambda guarantee: False)
+        shards = [clone(model).fit(shard) for shard in (X[: N // 2], X[N // 2 :])]
         merged = shards[0].merge(shards[1])
         to_phantom = np.broadcast_to(merged._F.phantom_to(X), N)
-        count.check(merged, exemplar_utility(X, to_phantom), lambda promise: False)
+        count.check(merged, exemplar_utility(X, to_phantom), lambda guarantee: False)
     return count
 
 
@@ -285,37 +285,37 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_promise_is_broken(attack):
+def test_no_guarantee_is_broken(attack):
     assert attack(range(24)).met
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_promise_is_broken_by_many_more(attack):
+def test_no_guarantee_is_broken_by_many_more(attack):
     assert attack(range(100, 250)).met
 
 
-# ---- samples: promises that hold with a probability --------------------------------------------------
+# ---- samples: guarantees that hold with a probability --------------------------------------------------
 
 
 def sampled_exemplars(X, phantom, seed):
     model = ExemplarClustering(2, n_validation=15, phantom=phantom, random_state=seed)
-    for part in chunks_of(X, 10):
-        model.partial_fit(X[part])
+    for chunk in chunks_of(X, 10):
+        model.partial_fit(X[chunk])
     return model
 
 
-def test_a_sample_tells_of_the_stream():
+def test_the_bound_of_a_sample_holds_for_the_stream():
     """The bound and the value's own error, with a confidence of one half. False alarms: below one in a million."""
     wrong = 0
     for seed in range(30):
         X = STREAMS[seed % len(STREAMS)](np.random.default_rng(seed), 40)
         model = sampled_exemplars(X, 30.0, seed)
-        promise, F = model.guarantee(confidence=0.5), exemplar_utility(X, np.full(40, 30.0))
+        guarantee, F = model.guarantee(confidence=0.5), exemplar_utility(X, np.full(40, 30.0))
         others = ~np.isin(np.arange(40), model._sample.row_ids)
         gains, _ = model._F.look(X[others]).swap_gains()
-        bound_fails = gains.max() <= promise.eta and F.best(2) > promise.optimum_at_most * (1 + TOLERANCE)
-        wrong += bound_fails or abs(F(model.exemplar_ids_) - promise.value) > promise.epsilon
+        bound_fails = gains.max() <= guarantee.eta and F.best(2) > guarantee.optimum_at_most * (1 + TOLERANCE)
+        wrong += bound_fails or abs(F(model.exemplar_ids_) - guarantee.value) > guarantee.epsilon
     assert wrong <= 27
 
 
@@ -325,19 +325,19 @@ def test_an_outlier_beyond_the_sample_is_named_as_a_condition(phantom):
     X[5] = 1e4
     model = ExemplarClustering(3, n_validation=30, phantom=phantom, random_state=1).fit(X)
     assert not (model.validation_rows_ == 1e4).any()
-    promise = model.guarantee()
-    assert np.mean((X[5] ** 2).sum() / 300) > promise.optimum_at_most  # it alone is worth more
-    assert any("farther than" in condition for condition in promise.assumptions)
-    assert "If no row is farther than" in str(promise)
+    guarantee = model.guarantee()
+    assert np.mean((X[5] ** 2).sum() / 300) > guarantee.optimum_at_most  # it alone is worth more
+    assert any("farther than" in condition for condition in guarantee.assumptions)
+    assert "If no row is farther than" in str(guarantee)
 
 
 def test_locked_exemplars_are_a_condition():
-    """Useless ones that may not leave: other sets are better by far."""
+    """Useless exemplars that are never swapped out: other sets are far better."""
     X = np.random.default_rng(0).normal(size=(10, 2))
     locked = np.array([[50.0, 50.0], [60.0, 60.0]])
-    promise = ExemplarClustering(2, n_validation=20, phantom=5.0, locked=locked, random_state=0).fit(X).guarantee()
-    assert exemplar_utility(X, np.full(10, 5.0)).best(2) > promise.optimum_at_most
-    assert promise.conditions == ("only sets with the locked exemplars are compared",)
+    guarantee = ExemplarClustering(2, n_validation=20, phantom=5.0, locked=locked, random_state=0).fit(X).guarantee()
+    assert exemplar_utility(X, np.full(10, 5.0)).best(2) > guarantee.optimum_at_most
+    assert guarantee.conditions == ("only sets with the locked exemplars are compared",)
 
 
 def test_no_bound_from_a_sample_that_is_not_uniform():
@@ -352,7 +352,7 @@ def test_no_bound_from_a_sample_that_is_not_uniform():
         model.fit(X, sample_weight=1.0 + X[:, 0] ** 2).guarantee()
 
 
-# ---- what was wrong once -------------------------------------------------------------------------------
+# ---- regressions: what was wrong once -------------------------------------------------------------------------------
 
 
 def small_clusters_first(rng):
@@ -367,26 +367,26 @@ def test_sieves_refuse_a_sample_that_changes_on_the_way(cls):
     X, late = small_clusters_first(np.random.default_rng(0))
     params = {"objective": VarianceReduction(RBF(1.0), 0.1), "n_validation": 100, "epsilon": 0.2, "random_state": 0}
     model = cls(20, **params)
-    for part in chunks_of(X, 100):
-        model.partial_fit(X[part])
+    for chunk in chunks_of(X, 100):
+        model.partial_fit(X[chunk])
     with pytest.raises(ValueError, match=r"changed after rows had been offered\. Give all rows in one chunk"):
         model.guarantee()
     k = RBF(1.0)(X, late)
     best = np.mean(np.einsum("ij,ij->i", k, k)) / 1.1  # far apart: K_AA = I
-    promise = cls(20, **params).fit(X).guarantee()
-    assert best <= promise.optimum_at_most  # one chunk, one sample
-    assert "variance reduction is submodular on these rows" in promise.conditions
+    guarantee = cls(20, **params).fit(X).guarantee()
+    assert best <= guarantee.optimum_at_most  # one chunk, one sample
+    assert "variance reduction is submodular on these rows" in guarantee.conditions
 
 
 def test_variance_reduction_is_not_submodular():
-    """Rows on a line: two observations near each other tell the slope, which one alone does not."""
+    """Rows on a line: two observations near each other determine the slope, one does not."""
     F = variance(np.array([[1.0], [1.0], [2.5], [2.5], [3.0]]), RBF(2.0), 0.01)
     assert F([2, 3, 4]) - F([2, 4]) > F([2, 3]) - F([2]) + 0.007
     assert not F.is_submodular()
 
 
 def test_a_swap_that_pays_is_found():
-    """In a sorted stream, rows that were refused early would pay now; `eta` knows of those that are kept."""
+    """In a sorted stream, rows that were refused early would gain now; `eta` covers those that are kept."""
     X = ordered(np.random.default_rng(3), 14)
     F = variance(X, RBF(1.0), 0.1)
     model = StreamGreedy(3, objective=VarianceReduction(RBF(1.0), 0.1), swaps="one", random_state=0)
@@ -398,7 +398,7 @@ def test_a_swap_that_pays_is_found():
 
 
 def test_rows_of_another_shard_are_not_taken_for_chosen_ones():
-    """Both shards count their rows from 0: an id alone does not tell who is chosen."""
+    """Both shards count their rows from 0: an id alone does not identify a chosen row."""
     X = np.concatenate([np.zeros((4, 1)), 10.0 * np.arange(1, 5)[:, None]])
     params = {"objective": VarianceReduction(RBF(1.0), 0.1), "min_gain": 1.0, "random_state": 0}
     model = StreamGreedy(2, **params).fit(X[:4]).merge(StreamGreedy(2, **params).fit(X[4:]))
@@ -422,9 +422,9 @@ def test_block_greedy_underrates_swaps_by_no_more_than_it_says(width, neighbors)
     params = {"kernel": RBF(width), "regularization": 0.3, "min_gain": 0.02, "random_state": 0}
     model = BlockGreedy(12, block_size=3, neighbors=neighbors, **params).fit(X)
     assert settle(model, X)
-    promise, F = model.guarantee(), log_det(X, RBF(width), 0.3)
+    guarantee, F = model.guarantee(), log_det(X, RBF(width), 0.3)
     ids = list(model.prototype_ids_)
-    bound = promise.least_loss + promise.estimate_error + promise.required_gain
+    bound = guarantee.least_loss + guarantee.estimate_error + guarantee.required_gain
     for t in set(range(len(X))) - set(ids):
         assert F([*ids, t]) - F(ids) <= bound + TOLERANCE  # what the proof needs of every row
 
@@ -432,10 +432,10 @@ def test_block_greedy_underrates_swaps_by_no_more_than_it_says(width, neighbors)
 @pytest.mark.parametrize("cls", [OnlineGreedy, BlockGreedy])
 def test_a_bound_is_never_above_the_trivial_one(cls):
     X = np.random.default_rng(0).normal(size=(600, 4))
-    promise = cls(40, kernel=RBF(0.7)).fit(X).guarantee()
-    assert promise.optimum_at_most == pytest.approx(40 * np.log(2))
-    assert not promise.says_something
-    assert "trivial" in str(promise)
+    guarantee = cls(40, kernel=RBF(0.7)).fit(X).guarantee()
+    assert guarantee.optimum_at_most == pytest.approx(40 * np.log(2))
+    assert not guarantee.says_something
+    assert "trivial" in str(guarantee)
     wide = cls(40, kernel=RBF(5.0)).fit(X).guarantee()
     assert wide.says_something
     assert wide.optimum_at_most < 40 * np.log(2)
@@ -452,26 +452,26 @@ def test_the_trivial_bound_knows_the_largest_row():
 
 
 def test_three_sieves_may_miss_rare_rows():
-    """Rows in random order, a few of them worth all the others: the promise has this as a condition."""
+    """Rows in random order, a few of them worth all the others: the guarantee has this as a condition."""
     rng = np.random.default_rng(0)
     X = np.zeros((4000, 12))
     X[rng.choice(4000, 12, replace=False)] = 50 * np.eye(12)
     model = ThreeSieves(12, objective=LogDet(RBF(1.0), 0.1), patience=10).fit(X)
-    promise, best = model.guarantee(), 12 * np.log1p(10)
-    assert best > promise.optimum_at_most
-    assert any("would have joined" in condition for condition in promise.conditions)
+    guarantee, best = model.guarantee(), 12 * np.log1p(10)
+    assert best > guarantee.optimum_at_most
+    assert any("would have joined" in condition for condition in guarantee.conditions)
     assert 12 / 4000 < model.missed_at_most() < 1
 
 
-def test_merged_sieves_promise_nothing():
+def test_merged_sieves_have_no_guarantee():
     X = np.random.default_rng(0).normal(size=(200, 2))
-    sieves = [SieveStreaming(5, objective=LogDet(RBF(1.0))).fit(part) for part in (X[:100], X[100:])]
+    sieves = [SieveStreaming(5, objective=LogDet(RBF(1.0))).fit(shard) for shard in (X[:100], X[100:])]
     with pytest.raises(ValueError, match=r"only the chosen rows are\. Ask each shard before the merge"):
         sieves[0].merge(sieves[1]).guarantee()
 
 
 def test_a_kernel_of_your_own_is_a_condition():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    promise = OnlineGreedy(4, kernel=lambda a, b: float(np.exp(-((a - b) ** 2).sum()))).fit(X).guarantee()
-    assert promise.assumptions == ("the kernel is positive semidefinite",)
-    assert set(promise.assumptions) <= set(promise.conditions)
+    guarantee = OnlineGreedy(4, kernel=lambda a, b: float(np.exp(-((a - b) ** 2).sum()))).fit(X).guarantee()
+    assert guarantee.assumptions == ("the kernel is positive semidefinite",)
+    assert set(guarantee.assumptions) <= set(guarantee.conditions)
