@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from modicum._jit.gaussian_mixture import BLOCK, FAR
+from modicum._jit.gaussian_mixture import FAR, ROWS_PER_BLOCK
 from modicum.coreset import gaussian_mixture
 from modicum.coreset.gaussian_mixture import WeightedGaussianMixture
 from modicum.exceptions import DataError
@@ -156,7 +156,7 @@ def test_blocks_and_tiles_do_not_matter(X, monkeypatch):
     assert_same(whole, WeightedGaussianMixture(3, max_iter=10, **given).fit(X))
     mixed = np.random.default_rng(2).permutation(len(X))
     assert_same(whole, WeightedGaussianMixture(3, max_iter=10, **given).fit(X[mixed]))
-    for count in (1, BLOCK - 1, BLOCK, BLOCK + 1):
+    for count in (1, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1):
         assert_allclose(whole.score_samples(X[:count]), whole.score_samples(X)[:count])
 
 

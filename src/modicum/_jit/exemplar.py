@@ -7,7 +7,7 @@ slot 0 being the phantom; w weights; for each validation row `near`, `near_slot`
 
 import numpy as np
 
-from modicum._jit import compiled
+from modicum._jit import compiled, inlined
 
 
 @compiled
@@ -17,7 +17,7 @@ def two_nearest(C, n_slots, rows, near, second, near_slot, second_slot):
         two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot)
 
 
-@compiled
+@inlined
 def two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot):
     """`two_nearest` for row i."""
     best, next_best, slot, next_slot = np.inf, np.inf, 0, 0
@@ -34,15 +34,16 @@ def two_nearest_of_row(C, n_slots, i, near, second, near_slot, second_slot):
 
 @compiled
 def removal_losses(w, near, second, near_slot, out):
-    """out[j] = what the loss rises by when slot j goes: its rows fall to their second nearest."""
-    out[:] = 0.0
+    """out[j] = the rise of the loss when slot j is removed: its rows fall to their second nearest slot."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
     for i in range(w.shape[0]):
         out[near_slot[i]] += w[i] * (second[i] - near[i])
 
 
 @compiled
 def add_gains(D, w, near, out):
-    """out[s] = what the loss falls by when candidate s joins."""
+    """out[s] = the decrease of the loss when candidate s joins."""
     for s in range(D.shape[0]):
         gain = 0.0
         for i in range(D.shape[1]):
@@ -51,46 +52,50 @@ def add_gains(D, w, near, out):
         out[s] = gain
 
 
-@compiled
+@inlined
 def swap_scan(d, w, near, second, near_slot, removal):
     """One scan of a candidate's dissimilarities d scores its swap against every slot.
 
-    Returns what its joining gains; `removal` turns from what each slot's leaving costs alone into what it
-    costs once the candidate is there.
+    Returns the gain of adding it. `removal`, at first the cost of removing each slot, becomes the cost of removing it
+    once the candidate has joined.
     """
     gain = 0.0
     for i in range(d.shape[0]):
         if d[i] < second[i]:
             if d[i] < near[i]:
                 gain += w[i] * (near[i] - d[i])
-            if near_slot[i] > 0:  # rows of the phantom, which never leaves, may have nobody else: second is infinite
-                removal[near_slot[i]] -= w[i] * (second[i] - max(near[i], d[i]))
+            if near_slot[i] > 0:  # rows nearest to the phantom, which never leaves, may have an infinite `second`
+                removal[near_slot[i]] -= w[i] * (second[i] - (d[i] if d[i] > near[i] else near[i]))
     return gain
 
 
 @compiled
 def swap_scans(D, candidates, w, near, second, near_slot, gains, removal):
-    """`swap_scan` for the given candidates, on top of what gains and removal (candidates x slots) hold already."""
+    """`swap_scan` for the given candidates, added to the values in gains and removal (candidates x slots)."""
     for s in candidates:
         gains[s] += swap_scan(D[s], w, near, second, near_slot, removal[s])
 
 
 @compiled
 def best_swaps(D, w, near, second, near_slot, removal, gains, slots):
-    """gains[s], slots[s] = the best swap of candidate s. Slots that may not leave have infinite `removal`."""
-    left = np.empty_like(removal)
+    """gains[s], slots[s] = the best swap of candidate s. Slots that must stay have infinite `removal`."""
+    left = np.empty(removal.shape[0])
     for s in range(D.shape[0]):
-        left[:] = removal
+        for j in range(left.shape[0]):
+            left[j] = removal[j]
         gain = swap_scan(D[s], w, near, second, near_slot, left)
-        slot = np.argmin(left)
+        slot = 0
+        for j in range(1, left.shape[0]):
+            if left[j] < left[slot]:
+                slot = j
         gains[s], slots[s] = gain - left[slot], slot
 
 
 @compiled
 def fill_slot(C, n_slots, slot, d, near, second, near_slot, second_slot):
-    """Put a candidate with dissimilarities d into `slot`, touching only the rows that it changes.
+    """Put a candidate with dissimilarities d into `slot`; only the validation rows it affects are updated.
 
-    `slot` may be the one after the last (the candidate joins) or an old one (it takes its place).
+    `slot` is an existing one (the candidate replaces its exemplar) or the one after the last (the candidate is added).
     """
     for i in range(d.shape[0]):
         C[i, slot] = d[i]

@@ -1,4 +1,4 @@
-"""Loops over rows, components and columns for the densities of families."""
+"""Loops over rows, components and columns for log-densities of families."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ LARGE = 1e100  # products of two are still finite
 def log_one_plus_squares(X, means, widths, out):
     """out[i, k] = sum over columns j of log(1 + (X[i, j] - means[k, j])^2 / widths[k, j]).
 
-    Factors are multiplied as long as the product is moderate: a logarithm takes ten times as long.
+    Factors are multiplied while the product is moderate: a logarithm takes ten times as long.
     """
     for i in range(len(X)):
         for k in range(len(means)):

@@ -4,8 +4,8 @@ from modicum._jit import compiled
 
 
 @compiled
-def follow_rows(X, w, centers, counts):
-    """Every row in turn pulls its nearest center towards itself, by its part of the center's weight."""
+def learn_rows(X, w, centers, counts):
+    """Move the nearest center of each row in turn towards the row, by the row's share of the center's weight."""
     for i in range(X.shape[0]):
         best, nearest = 0, 1e308
         for j in range(centers.shape[0]):

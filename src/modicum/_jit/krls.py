@@ -2,27 +2,30 @@
 
 Names: M kernel matrix of the dictionary and Q its inverse; mean and P the mean and covariance of the function's values
 there; all have room for more than their n rows. Of a new row: k its kernel values against the dictionary, h = Q k its
-weights there, delta what the dictionary leaves of its own kernel value.
+weights there, delta the part of its own kernel value that the dictionary does not explain.
 """
 
 import math
 
 import numpy as np
 
-from modicum._jit import compiled
+from modicum._jit import compiled, inlined
 from modicum._jit.linalg import project, replace_row, times
 
 
 @compiled
-def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean, n, holder):
-    """Learn rows in turn; those that the dictionary explains badly join it, in place of another once it is full.
+def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q, P, mean, n, holder):
+    """Learn rows in turn. Rows that the dictionary explains badly join it; once it is full, they replace another one.
 
-    K (rows x room) holds kernel values against the dictionary and gets those of the rows that join from `between`;
-    `own` those of rows with themselves. `noise` is the variance of each target. holder[slot] becomes the last row that
-    took the slot. Returns the size of the dictionary and the rise of log det M.
+    K (rows x room) holds kernel values against the dictionary; those of rows that join are copied from `between`. `own`
+    are kernel values of rows with themselves, `noise` the variance of each target. holder[slot] becomes the last row
+    put into the slot. Returns the size of the dictionary and the increase of log det M.
     """
     log_det = 0.0
-    h, Ph = np.zeros(mean.shape[0]), np.zeros(mean.shape[0])
+    room = mean.shape[0]
+    h, Ph, zeros = np.empty(room), np.empty(room), np.empty(room)
+    for a in range(room):
+        h[a] = Ph[a] = zeros[a] = 0.0
     for i in range(y.shape[0]):
         k = K[i]
         delta = own[i] - times(Q, n, k, h)
@@ -34,28 +37,29 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
         if delta <= threshold * own[i]:
             observe(P, mean, n, Ph, 1.0 / (noise[i] + hPh), error)
             continue
-        # The prior variance of the row, given the dictionary, is delta / ridge. Everything is multiplied by ridge: it
-        # may be 0, and the row then takes the value y.
-        total = ridge * (noise[i] + hPh) + delta
-        value += error * (ridge * hPh + delta) / total
-        observe(P, mean, n, Ph, ridge / total, error)
+        # Given the dictionary, the prior variance of the row is delta / regularization. Everything is multiplied by the
+        # regularization: it may be 0, and the row then takes the value y.
+        total = regularization * (noise[i] + hPh) + delta
+        value += error * (regularization * hPh + delta) / total
+        observe(P, mean, n, Ph, regularization / total, error)
         slot = n if n < limit else least_needed(Q, mean, n, h, delta, value)
         if n == limit and slot == n:
             continue
         if slot == n:
             n += 1
-            put_row(Q, n, slot, np.zeros(n), 1.0)
-            replace_row(Q, n, slot, h, delta, np.zeros(n), np.zeros(n))
-            log_det += math.log(delta)
+            put_row(Q, n, slot, zeros, 1.0)
+            pivot = delta
+            log_det += math.log(pivot)
         else:
             k[slot] = 0.0
-            pivot = max(delta, own[i] - project(Q, n, slot, k, h))  # without another row, it can only be larger
+            pivot = own[i] - project(Q, n, slot, k, h)
+            pivot = pivot if pivot > delta else delta  # without another row, it can only be larger
             log_det += math.log(pivot * Q[slot, slot])
-            replace_row(Q, n, slot, h, pivot, np.zeros(n), np.zeros(n))
+        replace_row(Q, n, slot, h, pivot, zeros, zeros)
         put_row(M, n, slot, k, own[i])
         for a in range(n):
-            Ph[a] *= noise[i] * ridge / total
-        put_row(P, n, slot, Ph, noise[i] * (ridge * hPh + delta) / total)
+            Ph[a] *= noise[i] * regularization / total
+        put_row(P, n, slot, Ph, noise[i] * (regularization * hPh + delta) / total)
         mean[slot] = value
         holder[slot] = i
         for later in range(i + 1, y.shape[0]):
@@ -65,7 +69,7 @@ def learn_rows(K, between, own, y, noise, threshold, ridge, limit, M, Q, P, mean
 
 @compiled
 def observe(P, mean, n, Ph, gain, error):
-    """Take in a value that the mean missed by `error`."""
+    """Update mean and covariance by a value that the mean missed by `error`."""
     for a in range(n):
         mean[a] += gain * error * Ph[a]
         for b in range(n):
@@ -74,27 +78,27 @@ def observe(P, mean, n, Ph, gain, error):
 
 @compiled
 def put_row(M, n, j, row, corner):
-    """Write row and column j of a symmetric matrix; entry j of `row` is not looked at."""
+    """Write row and column j of a symmetric matrix; entry j of `row` is ignored."""
     for a in range(n):
         if a != j:
             M[j, a] = M[a, j] = row[a]
     M[j, j] = corner
 
 
-@compiled
+@inlined
 def least_needed(Q, mean, n, h, delta, value):
-    """The slot that a newcomer should take, n for none.
+    """The slot that a newcomer should replace, n for none.
 
-    Left out, slot j is foretold by the others with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's
-    row at their end: its weights are h, its `value` is known and what is left of its kernel value is delta. The slot
-    with the least error goes, among those of which less is left (1 / Q_jj) than of the newcomer.
+    The others predict slot j with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's row at their end:
+    h are its weights, `value` is its value, delta the unexplained part of its kernel value. The slot with the smallest
+    error is replaced, among those with a smaller unexplained part (1 / Q_jj) than the newcomer.
     """
     weights = np.empty(n)
     times(Q, n, mean, weights)
-    foretold = 0.0
+    predicted = 0.0
     for a in range(n):
-        foretold += h[a] * mean[a]
-    weight = (value - foretold) / delta
+        predicted += h[a] * mean[a]
+    weight = (value - predicted) / delta
     slot, least = n, abs(weight * delta)
     for j in range(n):
         precision = Q[j, j] + h[j] * h[j] / delta

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum._jit.kmeans import follow_rows
+from modicum._jit.kmeans import learn_rows
 from modicum.contract.centers import CentersMixin
 from modicum.contract.learner import Traits
 from modicum.rules.invariants import Array
@@ -72,7 +72,7 @@ class OnlineKMeans(CentersMixin):
                 self.cluster_centers_ = np.concatenate([self.cluster_centers_, row])
                 self.cluster_sizes_ = np.append(self.cluster_sizes_, weight[start])
             start += 1
-        follow_rows(X[start:], weight[start:], self.cluster_centers_, self.cluster_sizes_)
+        learn_rows(X[start:], weight[start:], self.cluster_centers_, self.cluster_sizes_)
 
     def _merge(self, other: "OnlineKMeans") -> None:
         from sklearn.cluster import KMeans

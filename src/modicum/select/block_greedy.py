@@ -120,7 +120,7 @@ class Blocks(Part):
         while at < len(K):
             least = np.exp(self.least_gain_of_swap(threshold, relative))
             i, factor, block, leaves, place = jit.first_exchange(
-                K, own, self.lam, floor, at, least, self.own, blocks, neighbors
+                K, own, self.lam, floor, at, least, self.own, *blocks, *neighbors
             )
             if i < 0:
                 break
@@ -166,13 +166,13 @@ class Blocks(Part):
         """The prototype at a place of block `leaves` goes; a row with kernel values k joins `block` under its slot."""
         slot = self.members[leaves, place]
         blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)
-        self.estimate += jit.take_out(leaves, place, *blocks)
-        self.estimate += jit.put_in(block, slot, k, own, self.lam, floor, *blocks)
+        self.estimate += jit.remove_member(leaves, place, *blocks)
+        self.estimate += jit.add_member(block, slot, k, own, self.lam, floor, *blocks)
         self.own[slot] = k[slot] = own
         self.n_new += 1
         if self.near.shape[1]:
             neighbors = (self.near, self.similar, self.among, self.counts)
-            jit.meet_newcomer(slot, k, self.own, self.lam, floor, *neighbors, self.spare)
+            jit.update_neighbors(slot, k, self.own, self.lam, floor, *neighbors, self.spare)
             self._find_neighbors(slot, k, floor)
 
     def _find_neighbors(self, slot: int, k: np.ndarray, floor: float) -> None:
@@ -206,7 +206,8 @@ class Blocks(Part):
             shared = K @ means
             distance = np.diagonal(K)[:, None] - 2 * shared + np.einsum("ij,ij->j", means, shared)
             before = block_of.copy()
-            jit.assign(distance, self.members.shape[1], block_of, sizes)
+            order = np.argsort(distance.min(axis=1), kind="stable")  # rows nearest to a block first
+            jit.assign(distance, order, self.members.shape[1], block_of, sizes)
             if np.array_equal(before, block_of):
                 break
             for block in np.flatnonzero(sizes == 0):  # nobody came: start anew from the row that fits worst
@@ -221,7 +222,7 @@ class Blocks(Part):
         self.sizes[:], self.within[:], self.estimate, self.n_new = 0, 0.0, 0.0, 0
         blocks = (self.members, self.sizes, self.matrices, self.inverses, self.within)
         for slot, block in enumerate(block_of):
-            self.estimate += jit.put_in(block, slot, K[slot], K[slot, slot], self.lam, floor, *blocks)
+            self.estimate += jit.add_member(block, slot, K[slot], K[slot, slot], self.lam, floor, *blocks)
         self.estimate_then = self.estimate
         if self.near.shape[1]:
             for slot in range(len(K)):

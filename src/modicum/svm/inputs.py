@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum._jit.inputs import SMALLEST, follow, prepare, prepare_sparse
+from modicum._jit.inputs import SMALLEST, prepare, prepare_sparse, track_and_prepare
 from modicum.rows import as_csr, is_sparse
 from modicum.rules.invariants import ABSENT, Array, Real, Whole
 from modicum.rules.params import TRUTH
@@ -79,7 +79,7 @@ class Inputs(Raw):
         if self.center and self.follows:
             Z = self._room(X)
             ends = (self.scale, self.normalize, self.constant, Z)
-            zeros = follow(X, weight, self.totals, self.moments, *ends)
+            zeros = track_and_prepare(X, weight, self.totals, self.moments, *ends)
         else:
             Z, zeros = self._apply(X)
         self.n_zeros += zeros
