@@ -13,6 +13,8 @@ from modicum.coreset.cells import Cells
 from modicum.coreset.laws import lightweight, mixture, sensitivity, uniform
 from modicum.coreset.systematic import inclusion, systematic
 
+pytestmark = pytest.mark.nojit
+
 LAWS = [sensitivity, mixture, lightweight, uniform]
 
 

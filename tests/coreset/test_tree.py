@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from modicum.coreset.bucket import Bucket, Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
 
+pytestmark = pytest.mark.nojit
+
 SIZE = 6
 REDUCER = Reducer("sensitivity", 3, calibrate=True)
 
