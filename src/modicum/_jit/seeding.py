@@ -18,7 +18,7 @@ def seed(X, weight, draws, known, centers, rows, gaps, labels):
     """
     trials = draws.shape[1]
     costs = np.empty((X.shape[0] + ROWS_PER_SUM - 1) // ROWS_PER_SUM)
-    candidates = np.empty(trials, np.int64)
+    candidates, points = np.empty(trials, np.int64), np.empty((trials, X.shape[1]), X.dtype)
     savings = np.empty(trials)
     reach = np.empty((trials, centers.shape[0]))
     for count in range(known, centers.shape[0]):
@@ -27,14 +27,16 @@ def seed(X, weight, draws, known, centers, rows, gaps, labels):
             return count
         for t in range(trials):
             candidates[t] = draw(weight, gaps, costs, draws[count - known, t] * total)
+            for j in range(X.shape[1]):
+                points[t, j] = X[candidates[t], j]
             for j in range(count):
-                reach[t, j] = square_gap(X[candidates[t]], centers[j])
+                reach[t, j] = square_gap(points[t], centers[j])
         best = 0  # without centers all rows cost the same: any draw is as good
         if trials > 1 and count > 0:
-            best = most_saving(X, weight, candidates, reach, gaps, labels, savings)
+            best = most_saving(X, weight, points, reach, gaps, labels, savings)
         rows[count - known] = candidates[best]
         for j in range(X.shape[1]):
-            centers[count, j] = X[candidates[best], j]
+            centers[count, j] = points[best, j]
         if count == 0:
             reach[best, 0] = 0.0  # the label of all rows
             for i in range(gaps.shape[0]):
@@ -63,25 +65,25 @@ def draw(weight, gaps, costs, target):
     return found
 
 
-@inlined
-def most_saving(X, weight, candidates, reach, gaps, labels, savings):
-    """The candidate that as one more center reduces the cost of all rows most; `savings` is scratch."""
-    for t in range(candidates.shape[0]):
+@compiled
+def most_saving(X, weight, points, reach, gaps, labels, savings):
+    """The point that as one more center reduces the cost of all rows most; `savings` is scratch."""
+    for t in range(savings.shape[0]):
         savings[t] = 0.0
     for i in range(X.shape[0]):
-        for t in range(candidates.shape[0]):
+        for t in range(savings.shape[0]):
             if reach[t, labels[i]] < 4.0 * gaps[i]:
-                gap = square_gap(X[i], X[candidates[t]])
+                gap = square_gap(X[i], points[t])
                 if gap < gaps[i]:
                     savings[t] += weight[i] * (gaps[i] - gap)
     best = 0
-    for t in range(1, candidates.shape[0]):
+    for t in range(1, savings.shape[0]):
         if savings[t] > savings[best]:
             best = t
     return best
 
 
-@inlined
+@compiled
 def assign_nearer(X, center, label, reach, gaps, labels):
     """Assign the rows that are nearer to a new center than to their own to the new one."""
     for i in range(X.shape[0]):
