@@ -52,7 +52,7 @@ def add_gains(D, w, near, out):
         out[s] = gain
 
 
-@inlined
+@compiled
 def swap_scan(d, w, near, second, near_slot, removal):
     """One scan of a candidate's dissimilarities d scores its swap against every slot.
 
