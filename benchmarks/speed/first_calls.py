@@ -150,6 +150,15 @@ COLUMNS = [
 ]
 
 
+def bars(result, select):
+    """The whole command is the aim; compilation is the part of it that loops can answer for."""
+    wish = f"modicum select with an empty cache, imports and all: less than {SELECT_SECONDS:g} s"
+    result.bar(wish, f"{select['first']:.2f} s", select["first"] < SELECT_SECONDS)
+    compiling = select["first"] - select["second"]
+    wish = f"modicum select: an empty cache costs less than {SELECT_SECONDS:g} s more than a filled one"
+    result.bar(wish, f"{compiling:.2f} s", compiling < SELECT_SECONDS)
+
+
 def main():
     args = arguments(__doc__, repeat={"type": int, "default": 3}, before={"metavar": "CHECKOUT"})
     args.repeat = 1 if args.quick else args.repeat
@@ -162,9 +171,7 @@ def main():
         for name, facts in new.items()
     ]
     result.table("seconds", COLUMNS, rows)
-    compiling = new["modicum select"]["first"] - new["modicum select"]["second"]
-    wish = f"modicum select: an empty cache costs less than {SELECT_SECONDS:g} s more than a filled one"
-    result.bar(wish, f"{compiling:.2f} s", compiling < SELECT_SECONDS)
+    bars(result, new["modicum select"])
     result.write()
 
 
