@@ -1,8 +1,11 @@
 """Online k-means against the few lines it is."""
 
 import numpy as np
+import pytest
 
 from modicum import OnlineKMeans
+
+pytestmark = pytest.mark.nojit
 
 
 def by_hand(X, w, k):

@@ -9,6 +9,8 @@ from scipy.spatial.distance import cdist
 
 from modicum.coreset.cells import Cells
 
+pytestmark = pytest.mark.nojit
+
 
 @pytest.fixture
 def rows():

@@ -8,6 +8,8 @@ from scipy.stats import chisquare
 
 from modicum.coreset.seeding import add_seeds, kmeans_plusplus, seed_rows
 
+pytestmark = pytest.mark.nojit
+
 FALSE_ALARM = 1e-6  # p-value below which a law counts as broken
 ROWS = np.array([[0.0, 0], [1, 0], [0, 2], [5, 5], [6, 5], [-3, 1]])
 WEIGHT = np.array([1.0, 3, 0, 0.5, 2, 1.5])

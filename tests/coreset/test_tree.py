@@ -10,6 +10,8 @@ from modicum.coreset.bucket import Bucket
 from modicum.coreset.reducer import Reducer
 from modicum.coreset.tree import BUCKETS, MergeReduce
 
+pytestmark = pytest.mark.nojit
+
 CAPACITY = 6
 REDUCER = Reducer("sensitivity", 3, calibrate=True)
 

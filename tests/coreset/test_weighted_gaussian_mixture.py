@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from modicum._jit.gaussian_mixture import BLOCK_ROWS, FAR
+from modicum._jit.gaussian_mixture import FAR, ROWS_PER_BLOCK
 from modicum.coreset import em
 from modicum.coreset.weighted_gaussian_mixture import WeightedGaussianMixture
 from modicum.exceptions import DataError
@@ -157,7 +157,7 @@ def test_blocks_and_tiles_do_not_matter(X, monkeypatch):
     assert_same(whole, WeightedGaussianMixture(3, max_iter=10, **given).fit(X))
     mixed = np.random.default_rng(2).permutation(len(X))
     assert_same(whole, WeightedGaussianMixture(3, max_iter=10, **given).fit(X[mixed]))
-    for count in (1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1):
+    for count in (1, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1):
         assert_allclose(whole.score_samples(X[:count]), whole.score_samples(X)[:count])
 
 

@@ -8,6 +8,8 @@ from modicum._jit.kernels import LOWEST, decay
 from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial
 from modicum.numeric import distances
 
+pytestmark = pytest.mark.nojit
+
 WIDTHS = np.array([0.5, 3.0, 1.0])
 
 

@@ -7,6 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from modicum.families import as_family
 from modicum.mixture.splits import split_firmly, split_softly
 
+pytestmark = pytest.mark.nojit
+
 ONE = np.zeros(1, np.intp)  # group, beginning with the first item
 
 

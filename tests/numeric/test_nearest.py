@@ -11,6 +11,8 @@ from scipy.spatial.distance import cdist
 from modicum.numeric.distances import FEW_TILES, TILE_ENTRIES
 from modicum.numeric.nearest import by_label, nearest
 
+pytestmark = pytest.mark.nojit
+
 
 def some(count, width=3, dtype=np.float64, seed=0):
     return np.random.default_rng(seed).normal(size=(count, width)).astype(dtype)

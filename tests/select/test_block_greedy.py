@@ -37,6 +37,7 @@ def slow_step(F, x, lam, room):
     return gains, home
 
 
+@pytest.mark.nojit
 @pytest.mark.parametrize("lam", [1.0, 0.01])
 def test_every_step_is_the_papers(lam):
     X = np.random.default_rng(0).normal(size=(160, 3))

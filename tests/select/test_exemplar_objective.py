@@ -9,6 +9,8 @@ from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.racing import Race
 from modicum.select.swaps import grow, improve
 
+pytestmark = pytest.mark.nojit
+
 K = 5
 
 

@@ -6,6 +6,8 @@ import pytest
 from modicum.kernels import RBF
 from modicum.select.objectives.logdet import LogDet
 
+pytestmark = pytest.mark.nojit
+
 
 def log_det(rows, kernel, regularization):
     K = kernel(np.asarray(rows), np.asarray(rows))

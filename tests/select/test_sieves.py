@@ -9,6 +9,8 @@ from modicum import SieveStreaming, SieveStreamingPlusPlus, ThreeSieves
 from modicum.kernels import RBF, Linear
 from modicum.select.objectives.logdet import LogDet
 
+pytestmark = pytest.mark.nojit
+
 X = np.random.default_rng(0).normal(size=(700, 3))
 OBJECTIVE = LogDet(RBF(1.2), 0.5)
 

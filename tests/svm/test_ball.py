@@ -9,6 +9,8 @@ from modicum import state
 from modicum.svm.ball import Ball
 from modicum.svm.enclosing import enclose
 
+pytestmark = pytest.mark.nojit
+
 
 def data(count=60, width=4, seed=0):
     """Rows, signs and costs of two noisy classes."""

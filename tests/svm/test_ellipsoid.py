@@ -7,6 +7,8 @@ from scipy import sparse
 from modicum import state
 from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
 
+pytestmark = pytest.mark.nojit
+
 WIDTH = 4
 
 

@@ -6,6 +6,8 @@ from scipy import sparse
 
 from modicum.svm.inputs import Inputs, Raw
 
+pytestmark = pytest.mark.nojit
+
 STEPS = [(False, False, False), (True, False, False), (True, True, False), (False, False, True), (True, False, True)]
 STEPS.append((True, True, True))  # center, scale, normalize
 

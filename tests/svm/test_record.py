@@ -9,6 +9,8 @@ from modicum import state
 from modicum.svm import record as module
 from modicum.svm.record import BINS, Record, likeliest_sharpness, log_probabilities
 
+pytestmark = pytest.mark.nojit
+
 
 def record(n_classes):
     made = Record()

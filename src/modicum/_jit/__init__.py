@@ -1,7 +1,15 @@
-"""Compiled loops and nothing else: arrays in, arrays written or a scalar returned."""
+"""Compiled loops and nothing else: arrays in, arrays written or a scalar returned.
+
+The first call of a loop compiles it, so loops are written to compile quickly: everything that numba supplies for numpy
+is compiled too. Assigning an array to a slice alone takes 2 s (for the text of its error), and `np.argsort`, `np.max`
+or the built-in `max` 0.1 to 1 s; a few lines of scalar code take next to nothing and run as fast.
+`benchmarks/speed/first_calls.py` measures it.
+"""
 
 from numba import njit
 
 compiled = njit(cache=True, nogil=True)
-# for loops over sums: terms may be added in another order, so that several are added at once; NaN still works
+# for helpers of other loops, which are compiled as a part of these
+inlined = njit(cache=True, nogil=True, inline="always")
+# for sums: terms may be added in any order, so that several are added at once; NaN and infinity still work
 compiled_sums = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})

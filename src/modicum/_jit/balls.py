@@ -1,22 +1,57 @@
-"""Loops of several streaming balls (rai2009, section 4.3): a row outside all becomes a ball, and two are united.
+"""Loops of several streaming balls (rai2009, section 4.3): rows outside all of them become balls, and two balls unite.
 
 Balls are rows of V (their centers w) and of `balls`; `squares` has the squared distances of their centers, slack
-included. Of each array the first `n` rows are in use, and there is room for one more ball than are kept.
+included. Of each array the first `n` rows are in use, and there is room for one more ball than is kept.
 """
 
 import numpy as np
 
-from modicum._jit import compiled, compiled_sums
+from modicum._jit import compiled, compiled_sums, inlined
 from modicum._jit.enclosing import enclose, enclose_two
 
 SQUARE, RADIUS, SLACK, SHARE = range(4)  # columns of `balls`: |w|^2, ..., weight in the center of the ball around all
 
 
-@compiled_sums
 def learn_dense(Z, sign, cost, V, balls, squares, n, decisions):
-    """Learn rows in their order and write their decisions. Returns the numbers of balls, and of rows that joined."""
-    products, joined = np.empty(len(V)), 0
-    for i in range(Z.shape[0]):
+    """Learn rows in order and write their decisions. Returns the number of balls, and of rows that became balls."""
+    ends = (V, balls, squares, decisions)
+    return _learn(lambda start, n: scan_dense(Z, sign, cost, start, n, *ends), cost, V, balls, squares, n)
+
+
+def learn_sparse(data, indices, indptr, sign, cost, V, balls, squares, n, decisions):
+    """The same for rows in CSR format: a row inside a ball takes time that depends on its nonzero entries only."""
+    rows, ends = (data, indices, indptr), (V, balls, squares, decisions)
+    return _learn(lambda start, n: scan_sparse(*rows, sign, cost, start, n, *ends), cost, V, balls, squares, n)
+
+
+def _learn(scan, cost, V, balls, squares, n):
+    """Scan all rows and make balls of those outside: they are few, and one loop for all takes 5 s more to compile."""
+    joined = 0
+    i, square = scan(0, n)
+    while i < len(cost):
+        n = join(V, balls, squares, n, square, 0.0, 1.0 / cost[i])
+        joined += 1
+        i, square = scan(i + 1, n)
+    return n, joined
+
+
+def join(V, balls, squares, n, square, radius, slack):
+    """Add a ball, already written to V and `squares`; if there are too many now, unite two. Returns their number."""
+    n = add_ball(V, balls, squares, n, square, radius, slack)
+    weights = np.empty(n)  # of the centers in the center of the smallest ball around all balls
+    enclose(-0.5 * squares[:n, :n], balls[:n, RADIUS].copy(), weights)
+    balls[:n, SHARE] = weights
+    return n
+
+
+@compiled_sums
+def scan_dense(Z, sign, cost, start, n, V, balls, squares, decisions):
+    """Write decisions of rows from `start` on. Returns the first row outside all balls, and its squared length.
+
+    Its center and its distances are in row n of V and `squares` then. If there is none: the number of rows, and 0.
+    """
+    products = np.empty(len(V))
+    for i in range(start, Z.shape[0]):
         z = Z[i]
         square = 0.0
         for k in range(z.shape[0]):
@@ -30,16 +65,15 @@ def learn_dense(Z, sign, cost, V, balls, squares, n, decisions):
         if is_outside(products, sign[i], square + 1.0 / cost[i], balls, squares, n):
             for k in range(z.shape[0]):
                 V[n, k] = sign[i] * z[k]
-            n = join(V, balls, squares, n, square, 0.0, 1.0 / cost[i])
-            joined += 1
-    return n, joined
+            return i, square
+    return Z.shape[0], 0.0
 
 
 @compiled_sums
-def learn_sparse(data, indices, indptr, sign, cost, V, balls, squares, n, decisions):
-    """The same for rows in CSR format: a row inside a ball takes time that depends on its entries alone."""
-    products, joined = np.empty(len(V)), 0
-    for i in range(len(sign)):
+def scan_sparse(data, indices, indptr, sign, cost, start, n, V, balls, squares, decisions):
+    """The same for rows in CSR format."""
+    products = np.empty(len(V))
+    for i in range(start, len(sign)):
         square = 0.0
         for at in range(indptr[i], indptr[i + 1]):
             square += data[at] * data[at]
@@ -50,17 +84,16 @@ def learn_sparse(data, indices, indptr, sign, cost, V, balls, squares, n, decisi
             products[j] = product
         decisions[i] = decide(products, balls, n)
         if is_outside(products, sign[i], square + 1.0 / cost[i], balls, squares, n):
-            V[n] = 0.0
+            for k in range(V.shape[1]):
+                V[n, k] = 0.0
             for at in range(indptr[i], indptr[i + 1]):
                 V[n, indices[at]] += sign[i] * data[at]
-            n = join(V, balls, squares, n, square, 0.0, 1.0 / cost[i])
-            joined += 1
-    return n, joined
+            return i, square
+    return len(sign), 0.0
 
 
-@compiled
+@inlined
 def decide(products, balls, n):
-    """The decision value of a row from its inner products with the centers."""
     decision = 0.0
     for j in range(n):
         decision += balls[j, SHARE] * products[j]
@@ -72,15 +105,16 @@ def is_outside(products, sign, square, balls, squares, n):
     """Whether a point is outside all balls; its squared distances from their centers become row n of `squares`."""
     outside = True
     for j in range(n):
-        distance = max(balls[j, SQUARE] + balls[j, SLACK] - 2.0 * sign * products[j] + square, 0.0)
+        distance = balls[j, SQUARE] + balls[j, SLACK] - 2.0 * sign * products[j] + square
+        distance = 0.0 if distance < 0.0 else distance
         squares[n, j] = squares[j, n] = distance
         outside = outside and distance > balls[j, RADIUS] * balls[j, RADIUS]
     return outside
 
 
 @compiled
-def join(V, balls, squares, n, square, radius, slack):
-    """Add a ball that is already in V and `squares`; two are united if there are too many. Returns their number."""
+def add_ball(V, balls, squares, n, square, radius, slack):
+    """Add a ball; if there are too many now, unite two. Returns their number."""
     balls[n, SQUARE], balls[n, RADIUS], balls[n, SLACK] = square, radius, slack
     squares[n, n] = 0.0
     n += 1
@@ -88,25 +122,24 @@ def join(V, balls, squares, n, square, radius, slack):
         a, b = closest(balls, squares, n)
         unite(V, balls, squares, n, a, b)
         n -= 1
-    share(balls, squares, n)
     return n
 
 
 @compiled
 def closest(balls, squares, n):
     """The two balls whose union needs the smallest ball."""
-    least, pair = np.inf, (0, 1)
+    least, first, second = np.inf, 0, 1
     for a in range(1, n):
         for b in range(a):
-            radius = enclose_two(squares[a, b], balls[a, RADIUS], balls[b, RADIUS])[1]
+            _, radius = enclose_two(squares[a, b], balls[a, RADIUS], balls[b, RADIUS])
             if radius < least:
-                least, pair = radius, (b, a)
-    return pair
+                least, first, second = radius, b, a
+    return first, second
 
 
 @compiled_sums
 def unite(V, balls, squares, n, a, b):
-    """The smallest ball around two replaces the first, the last ball replaces the second."""
+    """Replace ball a by the smallest ball around a and b, and ball b by the last one."""
     between = squares[a, b]
     step, radius = enclose_two(between, balls[a, RADIUS], balls[b, RADIUS])
     total = 0.0
@@ -114,20 +147,15 @@ def unite(V, balls, squares, n, a, b):
         V[a, k] = (1.0 - step) * V[a, k] + step * V[b, k]
         total += V[a, k] * V[a, k]
     balls[a, SQUARE], balls[a, RADIUS] = total, radius
-    balls[a, SLACK] = (1.0 - step) ** 2 * balls[a, SLACK] + step**2 * balls[b, SLACK]
-    for j in range(n):  # by the law of cosines, without reading V
+    balls[a, SLACK] = (1.0 - step) * (1.0 - step) * balls[a, SLACK] + step * step * balls[b, SLACK]
+    for j in range(n):  # by the law of cosines, without using V
         distance = (1.0 - step) * squares[a, j] + step * squares[b, j] - step * (1.0 - step) * between
-        squares[a, j] = squares[j, a] = max(distance, 0.0)
+        squares[a, j] = squares[j, a] = 0.0 if distance < 0.0 else distance
     squares[a, a] = 0.0
-    V[b], balls[b] = V[n - 1], balls[n - 1]
-    squares[b, :n] = squares[n - 1, :n]
-    squares[:n, b] = squares[:n, n - 1]
+    for k in range(V.shape[1]):
+        V[b, k] = V[n - 1, k]
+    for k in range(balls.shape[1]):
+        balls[b, k] = balls[n - 1, k]
+    for j in range(n):
+        squares[b, j] = squares[j, b] = squares[n - 1, j]
     squares[b, b] = 0.0
-
-
-@compiled
-def share(balls, squares, n):
-    """Weights of the centers in that of the smallest ball around all balls."""
-    weights = np.empty(n)
-    enclose(-0.5 * squares[:n, :n], balls[:n, RADIUS].copy(), weights)
-    balls[:n, SHARE] = weights

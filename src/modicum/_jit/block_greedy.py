@@ -2,18 +2,21 @@
 
 Names: `members` (blocks x room) slots of the prototypes in each block, `sizes` how many there are, `matrices` and
 `inverses` (blocks x room x room) their kernel matrices and the inverses of the regularized ones, `within` the sum of
-all kernel values inside each block, `lam` the regularization, `spare` the factor on the determinant when the prototype
-in a slot is removed, estimated from its neighbors. K and own as in the loops of the log-determinant.
+all kernel values inside each block, `lam` the regularization, `spare` the factor of the determinant when the prototype
+in a slot is removed, as estimated from its neighbors. A `position` counts the members of a block or the neighbors of a
+prototype. K and own as in the loops of the log-determinant.
 """
+
+import math
 
 import numpy as np
 
-from modicum._jit import compiled
+from modicum._jit import compiled, inlined
 
 
 @compiled
 def nearest_block(k, members, sizes, within):
-    """The block whose mean in the kernel's feature space is nearest, k being kernel values against all slots."""
+    """The block with the nearest mean in the kernel's feature space; k are kernel values against all slots."""
     best, nearest = 0, np.inf
     for block in range(sizes.shape[0]):
         size = sizes[block]
@@ -28,7 +31,7 @@ def nearest_block(k, members, sizes, within):
     return best
 
 
-@compiled
+@inlined
 def explain(k, block, members, sizes, inverses, u):
     """u = P k within a block; returns k.u."""
     explained = 0.0
@@ -41,34 +44,42 @@ def explain(k, block, members, sizes, inverses, u):
 
 
 @compiled
-def take_out(block, index, members, sizes, matrices, inverses, within):
-    """The prototype at `index` leaves its block, and the last one there moves to it. Returns the change of log det."""
+def remove_member(block, position, members, sizes, matrices, inverses, within):
+    """Remove a prototype from its block; the last one moves to its position. Returns the gain of log det."""
     last = sizes[block] - 1
     M, P = matrices[block], inverses[block]
+    column, pivot = np.empty(last + 1), P[position, position]
     shared = 0.0
     for a in range(last + 1):
-        shared += M[index, a]
-    within[block] -= 2.0 * shared - M[index, index]
-    column, pivot = P[index, : last + 1].copy(), P[index, index]
+        shared += M[position, a]
+        column[a] = P[position, a]
+    within[block] -= 2.0 * shared - M[position, position]
     for a in range(last + 1):
         for c in range(last + 1):
             P[a, c] -= column[a] * column[c] / pivot
-    for matrix in (M, P):
-        for a in range(last):
-            matrix[index, a] = matrix[a, index] = matrix[last, a]
-        matrix[index, index] = matrix[last, last]
-    members[block, index] = members[block, last]
+    move_row(M, last, position)
+    move_row(P, last, position)
+    members[block, position] = members[block, last]
     sizes[block] = last
-    return np.log(pivot)
+    return math.log(pivot)
 
 
 @compiled
-def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, within):
-    """A row with kernel values k against all slots joins a block under `slot`. Returns the change of log det."""
+def move_row(matrix, last, position):
+    """Write row and column `last` of a symmetric matrix over another one."""
+    for a in range(last):
+        matrix[position, a] = matrix[a, position] = matrix[last, a]
+    matrix[position, position] = matrix[last, last]
+
+
+@compiled
+def add_member(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, within):
+    """Add the row in `slot`, with kernel values k against all slots, to a block. Returns the gain of log det."""
     size = sizes[block]
     M, P = matrices[block], inverses[block]
     u = np.empty(size)
-    left = max(own + lam - explain(k, block, members, sizes, inverses, u), floor)
+    left = own + lam - explain(k, block, members, sizes, inverses, u)
+    left = floor if left < floor else left
     for a in range(size):
         M[size, a] = M[a, size] = k[members[block, a]]
         within[block] += 2.0 * M[size, a]
@@ -80,32 +91,33 @@ def put_in(block, slot, k, own, lam, floor, members, sizes, matrices, inverses, 
     within[block] += own
     members[block, size] = slot
     sizes[block] = size + 1
-    return np.log(left)
+    return math.log(left)
 
 
 @compiled
-def best_leaver(left, back, block, members, sizes, inverses, spare):
-    """(factor, block to leave, index) of the best exchange of a candidate with variance `left` that joins `block`.
+def best_removal(left, back, block, members, sizes, inverses, spare):
+    """(factor, block, position) of the best prototype to exchange for a candidate of variance `left` in `block`.
 
-    `back[slot]` is the variance that the candidate regains when the prototype in a slot is removed. The removal
-    multiplies the determinant by 1 / (the variance that the others leave of it). Both the block and the neighbors
-    underestimate this factor, so the larger estimate is closer.
+    `back[slot]` is the increase of that variance once the prototype in a slot is removed. Removing it multiplies the
+    determinant by 1 / (its variance given the others): the larger one of the estimates by its block and by its
+    neighbors is nearer to the truth.
     """
-    factor, leaves, index = 0.0, block, 0
+    factor, leaves, position = 0.0, block, 0
     for other in range(sizes.shape[0]):
         if other != block and sizes[block] == members.shape[1]:
             continue  # no room to join
         for a in range(sizes[other]):
             slot = members[other, a]
-            f = max(inverses[other, a, a], spare[slot]) * (left + back[slot])
+            own = inverses[other, a, a]
+            f = (spare[slot] if own < spare[slot] else own) * (left + back[slot])
             if f > factor:
-                factor, leaves, index = f, other, a
-    return factor, leaves, index
+                factor, leaves, position = f, other, a
+    return factor, leaves, position
 
 
-@compiled
+@inlined
 def left_by_block(k, own, lam, block, members, sizes, inverses, back):
-    """The variance of a candidate given a block; `back` gets what it regains without each prototype of the block."""
+    """The variance of a candidate given a block; `back` gets its increase without each prototype of the block."""
     u = np.empty(sizes[block])
     left = own + lam - explain(k, block, members, sizes, inverses, u)
     for a in range(sizes[block]):
@@ -113,16 +125,17 @@ def left_by_block(k, own, lam, block, members, sizes, inverses, back):
     return left
 
 
-@compiled
+@inlined
 def invert(A, floor):
     """Invert a small positive definite matrix in place (Gauss-Jordan: such matrices need no pivoting).
 
-    Up to rounding, its pivots are at least `floor`.
+    Pivots are `floor` at least; smaller ones are due to rounding.
     """
     for p in range(A.shape[0]):
-        pivot = max(A[p, p], floor)
+        pivot = floor if A[p, p] < floor else A[p, p]
         A[p, p] = 1.0
-        A[p] /= pivot
+        for c in range(A.shape[0]):
+            A[p, c] /= pivot
         for a in range(A.shape[0]):
             if a != p:
                 share = A[a, p]
@@ -133,16 +146,21 @@ def invert(A, floor):
 
 @compiled
 def left_by_neighbors(k, own, lam, floor, chosen_own, near, similar, among, counts, back):
-    """The same as `left_by_block`, for the most similar prototype and its neighbors."""
-    j = np.argmax(np.abs(k))
+    """The same given the prototype most similar to the candidate, and the neighbors of that one."""
+    j = 0
+    for a in range(1, k.shape[0]):
+        if abs(k[a]) > abs(k[j]):
+            j = a
     n = counts[j] + 1
     A, slots = np.empty((n, n)), np.empty(n, np.int64)
-    A[: n - 1, : n - 1] = among[j, : n - 1, : n - 1]
-    A[n - 1, : n - 1] = A[: n - 1, n - 1] = similar[j, : n - 1]
-    A[n - 1, n - 1] = chosen_own[j]
-    slots[: n - 1], slots[n - 1] = near[j, : n - 1], j
+    for a in range(n - 1):
+        for c in range(n - 1):
+            A[a, c] = among[j, a, c]
+        A[n - 1, a] = A[a, n - 1] = similar[j, a]
+        slots[a] = near[j, a]
+    A[n - 1, n - 1], slots[n - 1] = chosen_own[j], j
     for a in range(n):
-        A[a, a] += max(lam, floor)
+        A[a, a] += floor if lam < floor else lam
     invert(A, floor)
     left = own + lam
     for a in range(n):
@@ -155,30 +173,34 @@ def left_by_neighbors(k, own, lam, floor, chosen_own, near, similar, among, coun
 
 
 @compiled
-def first_exchange(K, own, lam, floor, start, least, chosen_own, blocks, neighbors):
+def first_exchange(
+    K, own, lam, floor, start, least, chosen_own, members, sizes, inverses, within, near, similar, among, counts, spare
+):
     """The first candidate from `start` on with an exchange that multiplies the determinant by more than `least`.
 
-    An exchange: the candidate joins the block nearest to it, and a prototype of this or another block leaves. `blocks`
-    is (members, sizes, inverses, within), `neighbors` (near, similar, among, counts, spare). A block alone
-    overestimates the variance of a candidate; where the neighbors' estimate is lower, half the gain must remain.
-    Returns (candidate, factor, block to join, block to leave, index); candidate -1 if there is none.
+    An exchange: the candidate joins the block nearest to it, and a prototype of this or another block is removed. A
+    block alone leaves too much variance of a candidate; where the candidate's neighbors leave less, half of the gain
+    must remain by their estimate.
+    Returns (candidate, factor, block to join, block of the removed prototype, its position); candidate -1 if none.
     """
-    members, sizes, inverses, within = blocks
-    near, similar, among, counts, spare = neighbors
     back = np.empty(spare.shape[0])
     for i in range(start, K.shape[0]):
         block = nearest_block(K[i], members, sizes, within)
-        back[:] = 0.0
-        left = max(left_by_block(K[i], own[i], lam, block, members, sizes, inverses, back), floor)
-        factor, leaves, index = best_leaver(left, back, block, members, sizes, inverses, spare)
+        for j in range(back.shape[0]):
+            back[j] = 0.0
+        left = left_by_block(K[i], own[i], lam, block, members, sizes, inverses, back)
+        left = floor if left < floor else left
+        factor, leaves, position = best_removal(left, back, block, members, sizes, inverses, spare)
         if factor > least and near.shape[1] > 0:
-            back[:] = 0.0
+            for j in range(back.shape[0]):
+                back[j] = 0.0
             less = left_by_neighbors(K[i], own[i], lam, floor, chosen_own, near, similar, among, counts, back)
             if less < left:
-                doubt, _, _ = best_leaver(max(less, floor), back, block, members, sizes, inverses, spare)
-                factor = min(factor, doubt * doubt)
+                less = floor if less < floor else less
+                doubt, _, _ = best_removal(less, back, block, members, sizes, inverses, spare)
+                factor = doubt * doubt if doubt * doubt < factor else factor
         if factor > least:
-            return i, factor, block, leaves, index
+            return i, factor, block, leaves, position
     return -1, 0.0, 0, 0, 0
 
 
@@ -201,15 +223,16 @@ def spare_among(j, own, lam, floor, counts, similar, among, spare):
             if c < a:
                 L[a, c] /= L[c, c]
                 w[a] -= L[a, c] * w[c]
-        L[a, a] = np.sqrt(max(L[a, a] + lam, floor))
+        pivot = L[a, a] + lam
+        L[a, a] = math.sqrt(floor if pivot < floor else pivot)
         w[a] /= L[a, a]
         left -= w[a] * w[a]
-    spare[j] = 1.0 / max(left, floor)
+    spare[j] = 1.0 / (floor if left < floor else left)
 
 
-@compiled
+@inlined
 def least_similar(j, counts, similar):
-    """The index of the least similar neighbor of the prototype in slot j."""
+    """The position of the neighbor least similar to the prototype in slot j."""
     least = 0
     for a in range(1, counts[j]):
         if abs(similar[j, a]) < abs(similar[j, least]):
@@ -217,34 +240,34 @@ def least_similar(j, counts, similar):
     return least
 
 
-@compiled
-def set_neighbor(j, index, slot, k, near, similar, among, counts):
-    """The row in `slot`, k being its kernel values with all slots, becomes the neighbor of j at `index`."""
-    counts[j] = max(counts[j], index + 1)
-    near[j, index] = slot
-    similar[j, index] = k[j]
+@inlined
+def set_neighbor(j, position, slot, k, near, similar, among, counts):
+    """Make the row in `slot`, with kernel values k against all slots, the neighbor of j at a position."""
+    if counts[j] <= position:
+        counts[j] = position + 1
+    near[j, position] = slot
+    similar[j, position] = k[j]
     for a in range(counts[j]):
-        among[j, index, a] = among[j, a, index] = k[near[j, a]]
-    among[j, index, index] = k[slot]
+        among[j, position, a] = among[j, a, position] = k[near[j, a]]
+    among[j, position, position] = k[slot]
 
 
-@compiled
-def drop_neighbor(j, index, near, similar, among, counts):
-    """Slot j loses a neighbor; the last one moves to its index."""
+@inlined
+def drop_neighbor(j, position, near, similar, among, counts):
+    """Remove a neighbor of slot j; the last one moves to its position."""
     last = counts[j] - 1
-    near[j, index] = near[j, last]
-    similar[j, index] = similar[j, last]
-    for a in range(last):
-        among[j, index, a] = among[j, a, index] = among[j, last, a]
-    among[j, index, index] = among[j, last, last]
+    near[j, position] = near[j, last]
+    similar[j, position] = similar[j, last]
+    move_row(among[j], last, position)
     counts[j] = last
 
 
 @compiled
-def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare):
-    """Update the neighbors of all others for a new row in `slot`, k being its kernel values (k[slot] with itself).
+def update_neighbors(slot, k, own, lam, floor, near, similar, among, counts, spare):
+    """Update the neighbors of all prototypes after the row in `slot` was replaced.
 
-    Prototypes lose the old one as a neighbor, and get the new one if they have room or a less similar neighbor.
+    k are kernel values of the new row with all slots (k[slot] with itself). Prototypes lose the old row as a neighbor,
+    and get the new one if they have room or a less similar neighbor.
     """
     room = near.shape[1]
     for j in range(near.shape[0]):
@@ -256,32 +279,24 @@ def meet_newcomer(slot, k, own, lam, floor, near, similar, among, counts, spare)
                 drop_neighbor(j, a, near, similar, among, counts)
                 changed = True
                 break
-        index = counts[j] if counts[j] < room else least_similar(j, counts, similar)
-        if counts[j] < room or abs(k[j]) > abs(similar[j, index]):
-            set_neighbor(j, index, slot, k, near, similar, among, counts)
+        position = counts[j] if counts[j] < room else least_similar(j, counts, similar)
+        if counts[j] < room or abs(k[j]) > abs(similar[j, position]):
+            set_neighbor(j, position, slot, k, near, similar, among, counts)
             changed = True
         if changed:
             spare_among(j, own, lam, floor, counts, similar, among, spare)
 
 
 @compiled
-def assign(distance, room, block_of, sizes):
-    """Assign every row to its nearest block with room, in the order of their distance to the nearest block."""
-    sizes[:] = 0
-    order = np.argsort(row_minima(distance))
-    for s in order:
+def assign(distance, order, room, block_of, sizes):
+    """Assign every row, in the given order, to its nearest block with room."""
+    for block in range(sizes.shape[0]):
+        sizes[block] = 0
+    for i in range(order.shape[0]):
+        s = order[i]
         best, nearest = -1, np.inf
         for block in range(distance.shape[1]):
             if sizes[block] < room and (best < 0 or distance[s, block] < nearest):
                 best, nearest = block, distance[s, block]
         block_of[s] = best
         sizes[best] += 1
-
-
-@compiled
-def row_minima(distance):
-    """The smallest of each row."""
-    out = np.empty(distance.shape[0])
-    for s in range(distance.shape[0]):
-        out[s] = distance[s].min()
-    return out

@@ -1,4 +1,4 @@
-"""Updates of the mean and covariance of a weight vector, row by row (crammer2009, Figure 1, with 1 / cost for r)."""
+"""Loops that learn mean and covariance of a weight vector row by row (crammer2009, Figure 1, with 1 / cost for r)."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from modicum._jit import compiled_sums
 
 @compiled_sums
 def learn_diagonal(Z, sign, cost, mean, variance, decisions):
-    """Learn dense rows; every weight has a variance of its own. Returns how many rows changed the weights."""
+    """Learn dense rows with a variance for each weight. Returns how many rows changed the weights."""
     changes = 0
     for i in range(Z.shape[0]):
         z = Z[i]
@@ -25,7 +25,8 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions):
             for j in range(z.shape[0]):
                 u = variance[j] * z[j]
                 mean[j] += step * u
-                variance[j] = max(variance[j] - gain * u * u, 0.0)  # rounding must not make it negative
+                left = variance[j] - gain * u * u
+                variance[j] = 0.0 if left < 0.0 else left  # rounding must not make it negative
             changes += 1
     return changes
 
@@ -37,7 +38,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
     for i in range(indptr.shape[0] - 1):
         z, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         decision = spread = 0.0
-        for a in range(z.shape[0]):  # both at once: memory access is most of the cost
+        for a in range(z.shape[0]):  # both at once: memory access takes most of the time
             decision += table[at[a], 0] * z[a]
             spread += table[at[a], 1] * z[a] * z[a]
         decisions[i] = decision
@@ -48,14 +49,15 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
             for a in range(z.shape[0]):
                 u = table[at[a], 1] * z[a]
                 table[at[a], 0] += step * u
-                table[at[a], 1] = max(table[at[a], 1] - gain * u * u, 0.0)
+                left = table[at[a], 1] - gain * u * u
+                table[at[a], 1] = 0.0 if left < 0.0 else left
             changes += 1
     return changes
 
 
 @compiled_sums
 def learn_full(Z, sign, cost, mean, S, decisions):
-    """The same for dense rows and a whole matrix S of covariances."""
+    """The same for dense rows and a full covariance matrix S."""
     changes = 0
     u = np.empty(mean.shape[0])
     for i in range(Z.shape[0]):
@@ -73,7 +75,7 @@ def learn_full(Z, sign, cost, mean, S, decisions):
                     total += S[j, k] * z[k]
                 u[j] = total
                 spread += total * z[j]
-            if spread < 0.0:  # by rounding: after an outlier, S has no variance left in this direction
+            if spread < 0.0:  # by rounding: after an outlier, S may have no digits left in this direction
                 continue
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]

@@ -1,23 +1,23 @@
 """Loops of the exemplar objective F_C (gomes2010, eq. 3.6 and Appendix II).
 
-Names: centers are the phantom, center 0, and the chosen exemplars; D (candidates x validation rows) holds the
-dissimilarities of candidates, C (validation rows x centers) those of the centers; w are weights. For each validation
-row, `near` and `near_center` are its nearest center's, `second` and `second_center` the second nearest's.
+Names: D (candidates x validation rows) dissimilarities of candidates; C (validation rows x centers) those of the
+centers, of which 0 is the phantom; w weights; for each validation row `near`, `near_center` its closest center and
+`second`, `second_center` the next one.
 """
 
 import numpy as np
 
-from modicum._jit import compiled
+from modicum._jit import compiled, inlined
 
 
 @compiled
 def two_nearest(C, n_centers, rows, near, second, near_center, second_center):
-    """Find the two nearest of the first `n_centers` centers for the given rows."""
+    """Find the two closest of the first `n_centers` centers for the given rows."""
     for i in rows:
         two_nearest_of_row(C, n_centers, i, near, second, near_center, second_center)
 
 
-@compiled
+@inlined
 def two_nearest_of_row(C, n_centers, i, near, second, near_center, second_center):
     """`two_nearest` for row i."""
     best, next_best, center, next_center = np.inf, np.inf, 0, 0
@@ -34,15 +34,16 @@ def two_nearest_of_row(C, n_centers, i, near, second, near_center, second_center
 
 @compiled
 def removal_losses(w, near, second, near_center, out):
-    """out[j] = increase of the loss without center j, whose rows go to their second nearest."""
-    out[:] = 0.0
+    """out[j] = the rise of the loss when center j is removed: its rows fall to their second nearest center."""
+    for j in range(out.shape[0]):
+        out[j] = 0.0
     for i in range(w.shape[0]):
         out[near_center[i]] += w[i] * (second[i] - near[i])
 
 
 @compiled
 def add_gains(D, w, near, out):
-    """out[s] = decrease of the loss with candidate s added."""
+    """out[s] = the decrease of the loss when candidate s joins."""
     for s in range(D.shape[0]):
         gain = 0.0
         for i in range(D.shape[1]):
@@ -53,43 +54,48 @@ def add_gains(D, w, near, out):
 
 @compiled
 def swap_scan(d, w, near, second, near_center, removal):
-    """One scan of a candidate's dissimilarities d scores its swap with every center.
+    """One scan of a candidate's dissimilarities d scores its swap against every center.
 
-    Returns the gain of adding it; `removal` changes from the removal losses without the candidate to those with it.
+    Returns the gain of adding it. `removal`, at first the cost of removing each center, becomes the cost of removing it
+    once the candidate has joined.
     """
     gain = 0.0
     for i in range(d.shape[0]):
         if d[i] < second[i]:
             if d[i] < near[i]:
                 gain += w[i] * (near[i] - d[i])
-            if near_center[i] > 0:  # the phantom is never removed, and its rows may have no second: it is infinite
-                removal[near_center[i]] -= w[i] * (second[i] - max(near[i], d[i]))
+            if near_center[i] > 0:  # rows nearest to the phantom, which never leaves, may have an infinite `second`
+                removal[near_center[i]] -= w[i] * (second[i] - (d[i] if d[i] > near[i] else near[i]))
     return gain
 
 
 @compiled
 def swap_scans(D, candidates, w, near, second, near_center, gains, removal):
-    """`swap_scan` for the given candidates, added to gains and removal (candidates x centers)."""
+    """`swap_scan` for the given candidates, added to the values in gains and removal (candidates x centers)."""
     for s in candidates:
         gains[s] += swap_scan(D[s], w, near, second, near_center, removal[s])
 
 
 @compiled
 def best_swaps(D, w, near, second, near_center, removal, gains, centers):
-    """gains[s], centers[s] = the best swap of candidate s. Centers that may not be removed have infinite `removal`."""
-    left = np.empty_like(removal)
+    """gains[s], centers[s] = the best swap of candidate s. Slots that must stay have infinite `removal`."""
+    left = np.empty(removal.shape[0])
     for s in range(D.shape[0]):
-        left[:] = removal
+        for j in range(left.shape[0]):
+            left[j] = removal[j]
         gain = swap_scan(D[s], w, near, second, near_center, left)
-        center = np.argmin(left)
+        center = 0
+        for j in range(1, left.shape[0]):
+            if left[j] < left[center]:
+                center = j
         gains[s], centers[s] = gain - left[center], center
 
 
 @compiled
 def fill_center(C, n_centers, center, d, near, second, near_center, second_center):
-    """Make a candidate with dissimilarities d a center, updating only the rows that it affects.
+    """Put a candidate with dissimilarities d into `center`; only the validation rows it affects are updated.
 
-    `center` may be the next free one (the candidate is added) or one in use (it is replaced).
+    `center` is an existing one, which the candidate replaces, or the one after the last: the candidate is added.
     """
     for i in range(d.shape[0]):
         C[i, center] = d[i]

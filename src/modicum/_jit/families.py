@@ -1,17 +1,17 @@
-"""Loops over rows, components and columns for the densities of families."""
+"""Loops over rows, components and columns for log-densities of families."""
 
 import numpy as np
 
 from modicum._jit import compiled_sums
 
-LARGE = 1e100  # the product of two such factors is finite
+LARGE = 1e100  # products of two are still finite
 
 
 @compiled_sums
 def log_one_plus_squares(X, means, widths, out):
     """out[i, k] = sum over columns j of log(1 + (X[i, j] - means[k, j])^2 / widths[k, j]).
 
-    Factors are multiplied while the product is moderate: a logarithm takes ten times as long as a product.
+    Factors are multiplied while the product is moderate: a logarithm takes ten times as long.
     """
     for i in range(len(X)):
         for k in range(len(means)):

@@ -1,24 +1,25 @@
-"""Rows prepared for a margin classifier: centered and scaled by running moments, of unit length, with a constant."""
+"""Loops that prepare rows for margin classifiers: centered, scaled, of unit length, with a constant column."""
 
 import math
 
 import numpy as np
 
-from modicum._jit import compiled_sums
+from modicum._jit import compiled, compiled_sums, inlined
 
-SMALLEST = 1e-290  # a sum of squares below it has lost its digits, or one over it overflows
+SMALLEST = 1e-290  # a smaller sum of squares has lost its digits, or its inverse overflows
 
 
 @compiled_sums
 def track_and_prepare(X, weight, totals, moments, scale, normalize, constant, Z):
-    """Prepare rows, each with mean and deviations of the rows up to itself. Returns how many are zero.
+    """Prepare rows, each with the mean and deviations of the rows up to and including it. Returns how many are zero.
 
-    `moments` holds the mean of each column and, to scale it, the sum of its squared deviations and the factor of
-    deviations that makes the mean squared length of rows 1; `totals` holds the weight of all rows, and what it was when
-    the factors were last computed.
+    `moments` holds the mean of each column and, for scaling, the sum of its squared deviations and the factor of
+    deviations, so that squared lengths of rows are 1 on average; `totals` the weight of all rows, and the weight at
+    which the factors were last updated.
     """
     mean, squares, factors = moments[0], moments[1], moments[2]
     zeros = 0
+    center = mean.shape[0] > 0  # always true, but a constant would compile `prepare_row` once more
     for i in range(X.shape[0]):
         x = X[i]
         totals[0] += weight[i]
@@ -31,11 +32,11 @@ def track_and_prepare(X, weight, totals, moments, scale, normalize, constant, Z)
         else:
             for j in range(x.shape[0]):
                 mean[j] += share * (x[j] - mean[j])
-        if scale and totals[0] > 1.01 * totals[1]:  # square roots for every row would cost more than everything else
+        if scale and totals[0] > 1.01 * totals[1]:  # roots for every row would take most of the time
             totals[1] = totals[0]
             for j in range(x.shape[0]):
                 factors[j] = math.sqrt(totals[0] / squares[j] / x.shape[0]) if squares[j] > SMALLEST else 0.0
-        zeros += prepare_row(x, moments, True, scale, normalize, constant, Z[i])
+        zeros += prepare_row(x, moments, center, scale, normalize, constant, Z[i])
     return zeros
 
 
@@ -48,9 +49,9 @@ def prepare(X, moments, center, scale, normalize, constant, Z):
     return zeros
 
 
-@compiled_sums
+@inlined
 def prepare_row(x, moments, center, scale, normalize, constant, z):
-    """Write a prepared row to z, whose last entry is the constant where there is one. Returns whether it is zero."""
+    """Write a prepared row to z, whose last entry is the constant if that is positive. Returns whether it is zero."""
     width = x.shape[0]
     if scale:
         for j in range(width):
@@ -97,20 +98,24 @@ def prepare_sparse(data, indices, indptr, width, normalize, constant):
     return values, columns, starts, zeros
 
 
-@compiled_sums
+@inlined
 def length_of(z):
-    """Euclidean length, also of numbers whose squares overflow or underflow."""
+    """Euclidean length."""
     square = 0.0
     for j in range(z.shape[0]):
         square += z[j] * z[j]
-    if 1e-200 < square < 1e200:
-        return math.sqrt(square)
+    return math.sqrt(square) if 1e-200 < square < 1e200 else scaled_length_of(z)
+
+
+@compiled
+def scaled_length_of(z):
+    """Euclidean length where squares overflow or underflow."""
     largest = 0.0
     for j in range(z.shape[0]):
-        largest = max(largest, abs(z[j]))
+        largest = abs(z[j]) if abs(z[j]) > largest else largest
     if largest == 0.0:
         return 0.0
     square = 0.0
     for j in range(z.shape[0]):
-        square += (z[j] / largest) ** 2
+        square += (z[j] / largest) * (z[j] / largest)
     return largest * math.sqrt(square)

@@ -5,7 +5,7 @@ from modicum._jit import compiled
 
 @compiled
 def move_centers(X, w, centers, counts):
-    """Move the nearest center of each row in turn towards it, by the row's share of the center's weight."""
+    """Move the nearest center of each row in turn towards the row, by the row's share of the center's weight."""
     for i in range(X.shape[0]):
         best, nearest = 0, 1e308
         for j in range(centers.shape[0]):

@@ -1,28 +1,31 @@
 """The loop of kernel recursive least squares (engel2004, Table 1; vanvaerenbergh2012, Algorithm 1).
 
-Names: M is the kernel matrix of the dictionary and Q its inverse; mean and P are the mean and covariance of the
-function's values there; all have room for more than their n rows. Of a new row, k are its kernel values against the
-dictionary, h = Q k its weights there, and delta its novelty: the rest of its own kernel value.
+Names: M kernel matrix of the dictionary and Q its inverse; mean and P the mean and covariance of the function's values
+there; all have room for more than their n rows. Of a new row: k its kernel values against the dictionary, h = Q k its
+weights there, delta the part of its own kernel value that the dictionary does not explain.
 """
 
 import math
 
 import numpy as np
 
-from modicum._jit import compiled
+from modicum._jit import compiled, inlined
 from modicum._jit.linalg import project, replace_row, times
 
 
 @compiled
 def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q, P, mean, n, holder):
-    """Learn rows in turn; novel ones join the dictionary, and once it is full they replace another prototype.
+    """Learn rows in turn. Rows that the dictionary explains badly join it; once it is full, they replace another one.
 
-    K (rows x room) holds kernel values against the dictionary; those against rows that join are copied from `between`.
-    `own` are kernel values of rows with themselves, `noise` the variances of their targets. holder[slot] becomes the
-    last row that took the slot. Returns the size of the dictionary and the increase of log det M.
+    K (rows x room) holds kernel values against the dictionary; those of rows that join are copied from `between`. `own`
+    are kernel values of rows with themselves, `noise` the variance of each target. holder[slot] becomes the last row
+    put into the slot. Returns the size of the dictionary and the increase of log det M.
     """
     log_det = 0.0
-    h, Ph = np.zeros(mean.shape[0]), np.zeros(mean.shape[0])
+    room = mean.shape[0]
+    h, Ph, zeros = np.empty(room), np.empty(room), np.empty(room)
+    for a in range(room):
+        h[a] = Ph[a] = zeros[a] = 0.0
     for i in range(y.shape[0]):
         k = K[i]
         delta = own[i] - times(Q, n, k, h)
@@ -34,8 +37,8 @@ def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q
         if delta <= threshold * own[i]:
             observe(P, mean, n, Ph, 1.0 / (noise[i] + hPh), error)
             continue
-        # The prior variance of the row, given the dictionary, is delta / regularization. Numerator and denominator are
-        # multiplied by the regularization, as it may be 0: the value at the row is then y.
+        # Given the dictionary, the prior variance of the row is delta / regularization. Everything is multiplied by the
+        # regularization: it may be 0, and the row then takes the value y.
         total = regularization * (noise[i] + hPh) + delta
         value += error * (regularization * hPh + delta) / total
         observe(P, mean, n, Ph, regularization / total, error)
@@ -44,14 +47,15 @@ def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q
             continue
         if slot == n:
             n += 1
-            put_row(Q, n, slot, np.zeros(n), 1.0)
-            replace_row(Q, n, slot, h, delta, np.zeros(n), np.zeros(n))
-            log_det += math.log(delta)
+            put_row(Q, n, slot, zeros, 1.0)
+            pivot = delta
+            log_det += math.log(pivot)
         else:
             k[slot] = 0.0
-            pivot = max(delta, own[i] - project(Q, n, slot, k, h))  # with one row less it can only be larger
+            pivot = own[i] - project(Q, n, slot, k, h)
+            pivot = pivot if pivot > delta else delta  # without another row, it can only be larger
             log_det += math.log(pivot * Q[slot, slot])
-            replace_row(Q, n, slot, h, pivot, np.zeros(n), np.zeros(n))
+        replace_row(Q, n, slot, h, pivot, zeros, zeros)
         put_row(M, n, slot, k, own[i])
         for a in range(n):
             Ph[a] *= noise[i] * regularization / total
@@ -65,7 +69,7 @@ def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q
 
 @compiled
 def observe(P, mean, n, Ph, gain, error):
-    """Condition on a value that the mean misses by `error`."""
+    """Update mean and covariance by a value that the mean missed by `error`."""
     for a in range(n):
         mean[a] += gain * error * Ph[a]
         for b in range(n):
@@ -81,13 +85,13 @@ def put_row(M, n, j, row, corner):
     M[j, j] = corner
 
 
-@compiled
+@inlined
 def least_needed(Q, mean, n, h, delta, value):
-    """The slot that a new row should take, n for none.
+    """The slot that a newcomer should replace, n for none.
 
-    The others predict the value at slot j with an error of (Q mean)_j / Q_jj, where Q and mean end with the new row,
-    which has weights h, `value` and novelty delta. The slot with the smallest error is returned, among those with less
-    novelty (1 / Q_jj) than the new row.
+    The others predict slot j with an error of (Q mean)_j / Q_jj, where Q and mean have the newcomer's row at their end:
+    h are its weights, `value` is its value, delta the unexplained part of its kernel value. The slot with the smallest
+    error is replaced, among those with a smaller unexplained part (1 / Q_jj) than the newcomer.
     """
     weights = np.empty(n)
     times(Q, n, mean, weights)

@@ -1,7 +1,7 @@
-"""Loops of inverses and Cholesky factors that change one row at a time.
+"""Loops that update inverses and Cholesky factors, one row at a time.
 
-Every matrix is the top left n x n corner of a larger array in C order, so inner loops run along its rows. A Cholesky
-factor is held as the upper one, U'U = A: its rows are the columns that rotations and substitutions walk along.
+Every matrix is the top left n x n corner of a larger array in C order, so inner loops run along its rows. Cholesky
+factors are upper ones, U'U = A: rotations and substitutions run along their rows.
 """
 
 import math
@@ -14,8 +14,9 @@ from modicum._jit import compiled
 @compiled
 def times(M, n, x, out):
     """out = M x for a symmetric M. Returns x . M x."""
-    out[:n] = 0.0
-    for a in range(n):  # adding up rows is faster than dot products
+    for b in range(n):
+        out[b] = 0.0
+    for a in range(n):  # adding up rows is quicker than dot products
         for b in range(n):
             out[b] += x[a] * M[a, b]
     total = 0.0
@@ -41,16 +42,16 @@ def project(P, n, j, column, out):
 
 @compiled
 def replace_row(P, n, j, projection, pivot, probe, image):
-    """Replace row j in the inverse by one with a `projection` on the others and a `pivot`.
+    """Replace row j of the matrix whose inverse is P, given the new row's `projection` on the others and its `pivot`.
 
     Returns the largest entry of P image - probe: zero, if image is the new matrix times probe and P its inverse.
     """
     out_scale, in_scale = 1 / math.sqrt(P[j, j]), 1 / math.sqrt(pivot)
-    leaving, coming = np.empty(n), np.empty(n)
+    leaving, coming, residual = np.empty(n), np.empty(n), np.empty(n)
     for b in range(n):
         leaving[b] = out_scale * P[j, b]
         coming[b] = in_scale * projection[b]
-    residual = -probe[:n]
+        residual[b] = -probe[b]
     for a in range(n):
         if a == j:
             for b in range(n):
@@ -62,13 +63,20 @@ def replace_row(P, n, j, projection, pivot, probe, image):
             P[a, j] = -in_scale * coming[a]
         for b in range(n):
             residual[b] += image[a] * P[a, b]
-    return np.abs(residual).max()
+    largest = 0.0
+    for b in range(n):
+        size = abs(residual[b])
+        if size > largest or size != size:  # NaN stays
+            largest = size
+    return largest
 
 
 @compiled
 def empty_row(P, n, j):
-    """Remove row j from the inverse; entries of row and column j are meaningless afterwards."""
-    leaving = P[j, :n] / math.sqrt(P[j, j])
+    """Remove row j from the inverse; the entries of row and column j are then undefined."""
+    leaving, root = np.empty(n), math.sqrt(P[j, j])
+    for b in range(n):
+        leaving[b] = P[j, b] / root
     for a in range(n):
         for b in range(n):
             P[a, b] -= leaving[a] * leaving[b]
@@ -100,7 +108,7 @@ def delete_from_factor(U, n, j, x):
     """Delete row and column j of U'U. x is scratch of length n."""
     for i in range(j + 1, n):
         x[i] = U[j, i]
-    for k in range(j + 1, n):  # rotate what row j leaves behind into each later row
+    for k in range(j + 1, n):  # rotate the rest of row j into each later row
         length = math.hypot(U[k, k], x[k])
         c, s = U[k, k] / length, x[k] / length
         for i in range(k, n):
@@ -109,20 +117,20 @@ def delete_from_factor(U, n, j, x):
             x[i] = c * x[i] - s * upper
     for k in range(n - 1):
         source = k if k < j else k + 1
-        for i in range(max(k, j), n - 1):
+        for i in range(j if k < j else k, n - 1):
             U[k, i] = U[source, i + 1]
 
 
 @compiled
 def move_last_to(U, n, j, x):
-    """Move row and column n - 1 of U'U to index j; those from j on move down by one. x is scratch of length n."""
+    """Move row and column n - 1 of U'U to position j; those from j on move down by one. x is scratch of length n."""
     for k in range(n):
         x[k] = U[k, n - 1]
-        for i in range(n - 1, max(j, k), -1):
+        for i in range(n - 1, j if k < j else k, -1):
             U[k, i] = U[k, i - 1]
         if k > j:
             U[k, k] = 0.0
-    for k in range(n - 1, j, -1):  # rotate the moved column's entries below index j away; diagonals stay positive
+    for k in range(n - 1, j, -1):  # rotate away the moved column's entries below row j; diagonals stay positive
         length = math.hypot(x[k - 1], x[k])
         c, s = x[k - 1] / length, x[k] / length
         x[k - 1] = length

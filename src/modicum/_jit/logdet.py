@@ -1,29 +1,22 @@
 """Loops of the log-determinant (gomes2010, eq. 3.3; schlegel2017, section 4).
 
-Names: K (candidates x slots, the first n of them in use) kernel values against the chosen, U = K P with P the inverse
-of their regularized kernel matrix, v the variance that is left of each candidate (its own regularized kernel value
+Names: K (candidates x slots, the first n of them in use) kernel values against the chosen rows, U = K P with P the
+inverse of their regularized kernel matrix, v the residual variance of each candidate (its own regularized kernel value
 minus k P k), p the diagonal of P.
 """
 
+import numpy as np
+
 from modicum._jit import compiled
-
-
-@compiled
-def left_variances(K, U, n, own, v):
-    """v[s] = own[s] - k_s P k_s."""
-    for s in range(K.shape[0]):
-        explained = 0.0
-        for j in range(n):
-            explained += K[s, j] * U[s, j]
-        v[s] = own[s] - explained
 
 
 @compiled
 def best_swap(u, v, p, floor):
     """(slot, factor) of the best swap: the determinant is multiplied by max_j p_j v + u_j^2."""
     best, slot = -1.0, 0
+    v = floor if v < floor else v
     for j in range(p.shape[0]):
-        factor = p[j] * max(v, floor) + u[j] * u[j]
+        factor = p[j] * v + u[j] * u[j]
         if factor > best:
             best, slot = factor, j
     return slot, best
@@ -48,7 +41,7 @@ def first_swap(U, v, p, floor, start, least):
 
 @compiled
 def drop_slot(U, v, column, slot, start):
-    """Remove the row in `slot`, with `column` of P: candidates from `start` on regain the variance it explained."""
+    """Remove the row in `slot`, with `column` of P: update U and v of the candidates from `start` on."""
     for s in range(start, U.shape[0]):
         share = U[s, slot] / column[slot]
         v[s] += share * U[s, slot]
@@ -59,13 +52,14 @@ def drop_slot(U, v, column, slot, start):
 
 @compiled
 def fill_slot(K, U, n, v, similar, i, slot, floor, start):
-    """Put candidate i into the empty `slot`, and update the candidates from `start` on.
+    """Put candidate i into the empty `slot`: update K, U and v of the candidates from `start` on.
 
-    `similar` has their kernel values with it.
+    `similar` has their kernel values with candidate i.
     """
-    k, u = K[i].copy(), U[i].copy()
-    k[slot] = 0.0
-    left = max(v[i], floor)
+    k, u = np.empty(n), np.empty(n)
+    for j in range(n):
+        k[j], u[j] = K[i, j] if j != slot else 0.0, U[i, j]
+    left = floor if v[i] < floor else v[i]
     for s in range(start, K.shape[0]):
         K[s, slot] = similar[s - start]
         shared = K[s, slot]

@@ -19,13 +19,14 @@ def square_gap(x, c):
 def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
     """The nearest center of each row and its squared distance.
 
-    `scores` are |c|^2 / 2 - x.c, up to a constant for each row and rounding errors within the slack of row and center.
-    Centers that may be the nearest by their scores are compared exactly; a NaN score excludes nothing.
+    `scores` are |c|^2 / 2 - x.c up to a constant for each row, with rounding errors up to the slack of row and center.
+    Centers that may be the nearest by their scores, or whose score is NaN, are compared exactly.
     """
     for i in range(X.shape[0]):
-        most = np.inf  # upper bound on the score of the nearest center
+        most = np.inf  # the largest score that the nearest center can have
         for j in range(centers.shape[0]):
-            most = min(most, scores[i, j] + center_slack[j])
+            score = scores[i, j] + center_slack[j]
+            most = score if score < most else most
         most += 2 * row_slack[i]
         labels[i], gaps[i] = 0, np.inf
         for j in range(centers.shape[0]):
@@ -37,7 +38,7 @@ def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
 
 @compiled_sums
 def add_residuals(X, weight, labels, centers, sums):
-    """Add the weighted x - c of every row to the sum of its center."""
+    """Add the weighted x - c of every row to the sums of its center."""
     for i in range(X.shape[0]):
         cell = labels[i]
         for j in range(X.shape[1]):

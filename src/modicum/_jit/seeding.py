@@ -2,56 +2,60 @@
 
 import numpy as np
 
-from modicum._jit import compiled
+from modicum._jit import compiled, inlined
 from modicum._jit.nearest import square_gap
 
-ROWS_PER_SUM = 512  # costs are summed by blocks of rows, so that a draw searches blocks first, then rows
+ROWS_PER_SUM = 512  # a draw searches sums of costs first, then the rows of one sum
 
 
 @compiled
 def seed(X, weight, draws, known, centers, rows, gaps, labels):
-    """Add centers to the `known` first ones, and write their rows into `rows`; returns the number of centers.
+    """Add centers after the `known` first ones and write their row numbers into `rows`; returns the number of centers.
 
     `draws[i]` are uniform numbers, one for each candidate for a center. `gaps` and `labels` are the squared distance
-    and the index of each row's nearest center; without centers, gaps of 1 draw a row by its weight. A candidate more
-    than twice as far from a row's center as the row itself can't be nearer to the row: most rows are skipped.
+    and the number of each row's nearest center; without centers, gaps of 1 draw a row by its weight. A center more than
+    twice as far from a row's own center as the row is can't be nearer to it: this rules out most rows.
     """
     trials = draws.shape[1]
     costs = np.empty((X.shape[0] + ROWS_PER_SUM - 1) // ROWS_PER_SUM)
-    reach = np.zeros((trials, centers.shape[0]))
-    candidates = np.empty(trials, np.int64)
-    add_up(weight, gaps, costs)
+    candidates, points = np.empty(trials, np.int64), np.empty((trials, X.shape[1]), X.dtype)
+    savings = np.empty(trials)
+    reach = np.empty((trials, centers.shape[0]))
     for count in range(known, centers.shape[0]):
-        total = costs.sum()
+        total = add_up(weight, gaps, costs)
         if total == 0.0:
             return count
         for t in range(trials):
             candidates[t] = draw(weight, gaps, costs, draws[count - known, t] * total)
+            for j in range(X.shape[1]):
+                points[t, j] = X[candidates[t], j]
             for j in range(count):
-                reach[t, j] = square_gap(X[candidates[t]], centers[j])
-        best = 0  # without centers all rows cost the same: any draw is as good as another
+                reach[t, j] = square_gap(points[t], centers[j])
+        best = 0  # without centers all rows cost the same: any draw is as good
         if trials > 1 and count > 0:
-            best = most_saving(X, weight, X[candidates], reach, gaps, labels)
+            best = most_saving(X, weight, points, reach, gaps, labels, savings)
         rows[count - known] = candidates[best]
-        centers[count] = X[candidates[best]]
+        for j in range(X.shape[1]):
+            centers[count, j] = points[best, j]
         if count == 0:
-            gaps[:] = np.inf
-        admit(X, centers[count], count, reach[best], gaps, labels)
-        add_up(weight, gaps, costs)
+            reach[best, 0] = 0.0  # the label of all rows
+            for i in range(gaps.shape[0]):
+                gaps[i] = np.inf
+        assign_nearer(X, centers[count], count, reach[best], gaps, labels)
     return centers.shape[0]
 
 
-@compiled
+@inlined
 def draw(weight, gaps, costs, target):
-    """The row at which the running sum of costs exceeds `target`; never a row without cost, in spite of rounding."""
-    block = 0
-    while block < costs.shape[0] - 1 and costs[block] <= target:
-        target -= costs[block]
-        block += 1
-    while costs[block] == 0.0:
-        block -= 1
-    found = -1
-    for i in range(block * ROWS_PER_SUM, min((block + 1) * ROWS_PER_SUM, gaps.shape[0])):
+    """The row at which the running sum of costs exceeds `target`; whatever the rounding, a row with a cost."""
+    at = 0
+    while at < costs.shape[0] - 1 and costs[at] <= target:
+        target -= costs[at]
+        at += 1
+    while costs[at] == 0.0:
+        at -= 1
+    found, stop = -1, (at + 1) * ROWS_PER_SUM
+    for i in range(at * ROWS_PER_SUM, stop if stop < gaps.shape[0] else gaps.shape[0]):
         cost = weight[i] * gaps[i]
         if cost > 0.0:
             found = i
@@ -62,21 +66,26 @@ def draw(weight, gaps, costs, target):
 
 
 @compiled
-def most_saving(X, weight, candidates, reach, gaps, labels):
-    """The candidate that lowers the cost of all rows most as an additional center."""
-    savings = np.zeros(candidates.shape[0])
+def most_saving(X, weight, points, reach, gaps, labels, savings):
+    """The point that as one more center reduces the cost of all rows most; `savings` is scratch."""
+    for t in range(savings.shape[0]):
+        savings[t] = 0.0
     for i in range(X.shape[0]):
-        for t in range(candidates.shape[0]):
+        for t in range(savings.shape[0]):
             if reach[t, labels[i]] < 4.0 * gaps[i]:
-                gap = square_gap(X[i], candidates[t])
+                gap = square_gap(X[i], points[t])
                 if gap < gaps[i]:
                     savings[t] += weight[i] * (gaps[i] - gap)
-    return np.argmax(savings)
+    best = 0
+    for t in range(1, savings.shape[0]):
+        if savings[t] > savings[best]:
+            best = t
+    return best
 
 
 @compiled
-def admit(X, center, label, reach, gaps, labels):
-    """Assign to a new center the rows that are nearest to it."""
+def assign_nearer(X, center, label, reach, gaps, labels):
+    """Assign the rows that are nearer to a new center than to their own to the new one."""
     for i in range(X.shape[0]):
         if reach[labels[i]] < 4.0 * gaps[i]:
             gap = square_gap(X[i], center)
@@ -84,10 +93,14 @@ def admit(X, center, label, reach, gaps, labels):
                 gaps[i], labels[i] = gap, label
 
 
-@compiled
+@inlined
 def add_up(weight, gaps, costs):
-    """Sum the costs of rows by blocks."""
-    for block in range(costs.shape[0]):
-        costs[block] = 0.0
-        for i in range(block * ROWS_PER_SUM, min((block + 1) * ROWS_PER_SUM, gaps.shape[0])):
-            costs[block] += weight[i] * gaps[i]
+    """Sums of the costs of `ROWS_PER_SUM` rows each; returns the total."""
+    total = 0.0
+    for at in range(costs.shape[0]):
+        cost, stop = 0.0, (at + 1) * ROWS_PER_SUM
+        for i in range(at * ROWS_PER_SUM, stop if stop < gaps.shape[0] else gaps.shape[0]):
+            cost += weight[i] * gaps[i]
+        costs[at] = cost
+        total += cost
+    return total

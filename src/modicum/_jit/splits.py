@@ -1,11 +1,11 @@
-"""Loops over groups of consecutive items; `starts` has the first index of each group, and the end of the last."""
+"""Loops over consecutive groups of items; `starts` are the first items of groups, and the end of the last group."""
 
 from modicum._jit import compiled_sums
 
 
 @compiled_sums
 def add_halves(counts, averages, shares, starts, first, second):
-    """Add the sum of each group's items, weighted by `shares`, to `first`, and the rest to `second`."""
+    """Add the items of each group to its row of `first`, weighted by `shares`, and the rest to its row of `second`."""
     for g in range(len(first)):
         for i in range(starts[g], starts[g + 1]):
             here, there = counts[i] * shares[i], counts[i] * (1.0 - shares[i])

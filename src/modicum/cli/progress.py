@@ -1,6 +1,7 @@
 """Progress on stderr: a bar when it is a terminal, nothing when it is not."""
 
 import sys
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
@@ -10,13 +11,19 @@ from modicum.contract.learner import Learner
 from modicum.rules.budget import format_bytes
 from modicum.streams import Stream
 
+READING, COMPILING = "reading", "compiling (once)"
+
 
 class Progress:
-    """A bar and some facts: for rows of a stream by `show`, for steps of other kinds by `tell`."""
+    """A bar and some facts: for rows of a stream by `show`, for steps of other kinds by `tell`.
+
+    While loops are compiled, which the first run does, the facts say so.
+    """
 
     def __init__(self, rows: Stream | None = None):
         self._start = (None, 0) if rows is None else (rows.total, rows.position)
         self._bar: Any = None
+        self._exits = ExitStack()
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():
@@ -24,11 +31,14 @@ class Progress:
             from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as RichProgress
 
+            from modicum._jit.compiling import on_compile
+
             columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
             self._bar = RichProgress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
+            self._exits.enter_context(self._bar)
             total, completed = self._start
-            self._task = self._bar.add_task("reading", total=total, completed=completed)
+            self._task = self._bar.add_task(READING, total=total, completed=completed)
+            self._exits.enter_context(on_compile(self._tell_compiling))
         return self
 
     def show(self, learner: Learner, position: int) -> None:
@@ -41,20 +51,26 @@ class Progress:
         self.tell(*facts, f"{format_bytes(learner.nbytes_)} held", completed=position)
 
     def tell(self, *facts: str, completed: int | None = None, total: int | None = None) -> None:
-        """How far it is, if that is known, and what there is to say."""
+        """Show how far it is, if that is known, and some facts."""
         if self._bar is not None:
             known = {} if total is None else {"total": total}
             self._bar.update(self._task, completed=completed, description=" · ".join(facts), **known)
 
+    def _tell_compiling(self, is_compiling: bool) -> None:
+        """Say that loops are being compiled, until that is done."""
+        if is_compiling:
+            self._description = self._bar.tasks[self._task].description
+        self._bar.update(self._task, description=COMPILING if is_compiling else self._description)
+        self._bar.refresh()  # the compiler may keep the thread that refreshes from running
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._exits.close()
 
 
 def _latest(learner: Learner) -> dict[str, float]:
-    """Numbers worth a look while they change; what was recorded costs nothing, what is computed when asked may."""
+    """Numbers to watch; only recorded ones, as attributes computed on request may take long."""
     if is_classifier(learner):
         return {"accuracy": learner.accuracy_}
     history = getattr(learner, "history_", {})

@@ -104,8 +104,11 @@ class BlockSet(Part):
                 start,
                 least,
                 self.own,
-                (members, sizes, inverses, within),
-                self.neighbors.arrays,
+                members,
+                sizes,
+                inverses,
+                within,
+                *self.neighbors.arrays,
             )
             if i < 0:
                 break

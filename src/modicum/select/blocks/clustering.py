@@ -16,7 +16,8 @@ def cluster(K: np.ndarray, means: np.ndarray, capacity: int) -> np.ndarray:
         shared = K @ means
         distance = np.diagonal(K)[:, None] - 2 * shared + np.einsum("ij,ij->j", means, shared)
         before = block_of.copy()
-        jit.assign(distance, capacity, block_of, sizes)
+        order = np.argsort(distance.min(axis=1), kind="stable")  # rows nearest to a block first
+        jit.assign(distance, order, capacity, block_of, sizes)
         if np.array_equal(before, block_of):
             break
         for block in np.flatnonzero(sizes == 0):  # an empty block gets the row that fits worst elsewhere

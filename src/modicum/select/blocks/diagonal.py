@@ -65,11 +65,11 @@ class BlockDiagonal(Part):
 
     def take_out(self, block: int, index: int) -> None:
         """Remove the prototype at an index of a block."""
-        self.log_det += jit.take_out(block, index, *self.arrays)
+        self.log_det += jit.remove_member(block, index, *self.arrays)
 
     def put_in(self, block: int, slot: int, k: np.ndarray, own: float, lam: float, floor: float) -> None:
         """Add a row with kernel values k against all slots to a block, under `slot`."""
-        self.log_det += jit.put_in(block, slot, k, own, lam, floor, *self.arrays)
+        self.log_det += jit.add_member(block, slot, k, own, lam, floor, *self.arrays)
 
     def rebuild(self, K: np.ndarray, block_of: np.ndarray, lam: float, floor: float) -> None:
         """Compute every block from the kernel matrix of the prototypes."""

@@ -53,7 +53,7 @@ class Neighbors(Part):
     ) -> None:
         """Another row is in `slot`, k being its kernel values with all prototypes, itself included."""
         if self.m:
-            jit.meet_newcomer(slot, k, own, lam, floor, *self.arrays)
+            jit.update_neighbors(slot, k, own, lam, floor, *self.arrays)
             self.find(slot, k, kernel, rows, own, lam, floor)
 
     def find(

@@ -132,11 +132,11 @@ class LogDetBlock:
         self._own = kernel.diagonal(candidates) + objective.regularization
         self._floor = max(SMALLEST_LEFT * float(self._own.max()), np.finfo(float).tiny)
         n, shape = objective.n_chosen, (len(self._own), objective.limit)
-        self.K, self.U, self.v = np.zeros(shape), np.zeros(shape), np.empty(shape[0])
+        self.K, self.U, self.v = np.zeros(shape), np.zeros(shape), self._own.copy()
         if n:
             self.K[:, :n] = kernel(candidates, objective.chosen.values)
             np.matmul(self.K[:, :n], objective.inverse.inverse, out=self.U[:, :n])
-        jit.left_variances(self.K, self.U, n, self._own, self.v)
+            self.v -= np.einsum("ij,ij->i", self.K[:, :n], self.U[:, :n])
 
     def gains(self) -> np.ndarray:
         return np.where(self._is_chosen, -np.inf, np.log(np.maximum(self.v, self._floor)))
