@@ -1,13 +1,39 @@
+import io
 import subprocess
 import sys
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from modicum.cli import main
+
 
 @pytest.fixture
-def modicum_command(tmp_path):
-    """Run `modicum` as a user would, in a folder of its own."""
+def modicum_command(tmp_path, monkeypatch, capsys):
+    """Run `modicum` in a folder of its own, in this process: importing everything takes seconds."""
+
+    def run(*args, stdin="", expect=0):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("sys.argv", ["modicum", *map(str, args)])
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        capsys.readouterr()
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")  # they are printed, not raised
+            with pytest.raises(SystemExit) as ended:
+                main()
+        out, err = capsys.readouterr()
+        done = SimpleNamespace(returncode=ended.value.code or 0, stdout=out.replace("\r\n", "\n"), stderr=err)
+        assert done.returncode == expect, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def modicum_process(tmp_path):
+    """Run `modicum` as a user would, in a folder and a process of its own."""
 
     def run(*args, stdin=None, expect=0):
         done = subprocess.run(

@@ -29,8 +29,8 @@ def lines(done):
 
 
 class TestSelect:
-    def test_picks_keep_all_columns(self, modicum_command, table, tmp_path):
-        modicum_command("select", "rows.parquet", "-k", 5, "-o", "picks.parquet", "--random-state", 0)
+    def test_picks_keep_all_columns(self, modicum_process, table, tmp_path):
+        modicum_process("select", "rows.parquet", "-k", 5, "-o", "picks.parquet", "--random-state", 0)
         picks = pq.read_table(tmp_path / "picks.parquet").to_pydict()
         assert list(picks) == ["position", "exemplar", "stands_for", "f0", "f1", "f2", "f3", "name"]
         assert picks["name"] == [f"row {i}" for i in picks["position"]]
@@ -42,23 +42,23 @@ class TestSelect:
         done = lines(modicum_command("select", "rows.parquet", "-k", 5, "--random-state", 3, "--budget", 300))
         X = np.column_stack([table[f"f{i}"] for i in range(4)])
         model = ExemplarClustering(5, budget=300, random_state=3).learn(modicum.stream(X))
-        assert {pick["position"] for pick in done} == set(model.exemplar_indices_.tolist())
+        assert {pick["position"] for pick in done} == set(model.exemplar_ids_.tolist())
 
     @pytest.mark.parametrize("ending", ["csv", "jsonl", "npy"])
     def test_other_endings(self, modicum_command, table, tmp_path, ending):
         modicum_command("select", "rows.parquet", "-k", 3, "-o", f"picks.{ending}", "--random-state", 0)
         path = tmp_path / f"picks.{ending}"
         if ending == "npy":
-            assert np.load(path).shape == (3, 6)
+            assert np.load(path).shape == (3, 7)
         else:
             text = path.read_text()
             rows = list(csv.DictReader(io.StringIO(text))) if ending == "csv" else [*map(json.loads, text.splitlines())]
             assert len(rows) == 3
             assert rows[0]["name"] == f"row {rows[0]['position']}"
 
-    def test_standard_input_and_csv_out(self, modicum_command, table):
+    def test_standard_input_and_csv_out(self, modicum_process, table):
         text = "a,b\n" + "\n".join(f"{x},{y}" for x, y in zip(table["f0"], table["f1"], strict=True))
-        done = modicum_command("select", "-", "-k", 4, "--csv", stdin=text)
+        done = modicum_process("select", "-", "-k", 4, "--csv", stdin=text)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         assert len(rows) == 4
         for row in rows:
@@ -89,16 +89,16 @@ class TestSelect:
         assert [99.0] * 4 in [[pick[f"{p}{i}"] for i in range(4)] for pick in done for p in ("f",)]
 
     def test_rows_that_differ(self, modicum_command, table, tmp_path):
-        options = ("--kernel", "rbf(2.5)", "--threshold", "1e-4", "--relative", "false", "--save", "s.mcm")
+        options = ("--kernel", "rbf(2.5)", "--min-gain", "1e-5", "--save", "s.mcm")
         command = ("select", "rows.parquet", "--objective", "logdet", "-k", 20, *options, "--report", "r.html")
         done = modicum_command(*command, "--text", "name")
         picks = lines(done)
         X = np.column_stack([table[f"f{i}"] for i in range(4)])
-        model = OnlineGreedy(20, kernel=RBF(2.5), threshold=1e-4, relative=False).learn(modicum.stream(X))
-        assert [pick["position"] for pick in picks] == model.indices_.tolist()
+        model = OnlineGreedy(20, kernel=RBF(2.5), min_gain=1e-5).learn(modicum.stream(X))
+        assert [pick["position"] for pick in picks] == model.prototype_ids_.tolist()
         assert [pick["prototype"] for pick in picks] == list(range(20))
-        assert [pick["name"] for pick in picks] == [f"row {i}" for i in model.indices_]
-        assert f"20 of 6,000 rows chosen in {done.stderr.split(' in ')[1].split(';')[0]}; logdet is" in done.stderr
+        assert [pick["name"] for pick in picks] == [f"row {i}" for i in model.prototype_ids_]
+        assert f"20 of 6,000 rows chosen in {done.stderr.split(' in ')[1].split(';')[0]}; logdet: " in done.stderr
         assert "20 prototypes chosen from 6,000 rows" in (tmp_path / "r.html").read_text()
         shown = modicum_command("show", "s.mcm").stdout
         assert "RBF(2.5)" in shown
@@ -106,7 +106,7 @@ class TestSelect:
 
     def test_rows_that_predict_best(self, modicum_command, table, tmp_path):
         command = ("select", "rows.parquet", "--objective", "error", "--target", "f3", "-k", 10)
-        picks = lines(modicum_command(*command, "--validation", 100, "--noise", 0.01, "--save", "s.mcm"))
+        picks = lines(modicum_command(*command, "--n-validation", 100, "--noise", 0.01, "--save", "s.mcm"))
         assert len(picks) == 10
         assert list(picks[0]) == ["position", "prototype", "f0", "f1", "f2", "f3", "name"]
         assert modicum.load(tmp_path / "s.mcm").column_names_ == ["f0", "f1", "f2"]
@@ -210,11 +210,14 @@ class TestErrors:
             (["select", "rows.parquet", "--dissimilarity", "far away"], "dissimilarity"),
             (["select", "-", "--checkpoint", "c.mcm"], "standard input"),
             (["select", "rows.parquet", "--checkpoint", "c.mcm", "--every", "soon"], "30s"),
-            (["select", "rows.parquet", "--objective", "logdet", "--swaps", "one"], "which takes --budget, --kernel"),
+            (
+                ["select", "rows.parquet", "--objective", "logdet", "--swaps", "one"],
+                "which takes --n-prototypes, --budget, --kernel",
+            ),
             (["select", "rows.parquet", "--objective", "logdet", "--kernel", "rbf(0)"], "width must be a number above"),
             (["fit", "svc", "rows.parquet"], "needs --target, the column with the labels. There are: f0, f1, f2, f3,"),
             (["fit", "krls", "rows.parquet"], "needs --target, the column with the targets."),
-            (["fit", "svc", "rows.parquet", "--target", "f0"], "labels name classes"),
+            (["fit", "svc", "rows.parquet", "--target", "f0"], "labels are classes"),
             (["suggest-c", "rows.parquet", "--target", "name", "--grid", "0,1"], "above 0"),
             (["show", "rows.parquet"], "rows.parquet"),
             (["predict", "nowhere.mcm", "rows.parquet"], "does not exist"),
@@ -240,7 +243,7 @@ class TestOthers:
         model = modicum.load(tmp_path / "a.mcm")
         X = np.column_stack([table[f"f{i}"] for i in range(4)])
         assert [row["cluster"] for row in done] == model.predict(X).tolist()
-        assert [row["exemplar"] for row in done[:9]] == model.exemplar_indices_[model.predict(X[:9])].tolist()
+        assert [row["exemplar"] for row in done[:9]] == model.exemplar_ids_[model.predict(X[:9])].tolist()
 
     def test_every_learner_has_a_fit_command(self, modicum_command, table, tmp_path):
         text = modicum_command("fit", "--help").stdout
@@ -249,7 +252,7 @@ class TestOthers:
         modicum_command("fit", "online-kmeans", "rows.parquet", "-k", 3, "-o", "k.mcm")
         modicum_command("fit", "reservoir", "rows.parquet", "--budget", 7, "-o", "r.mcm")
         assert modicum.load(tmp_path / "k.mcm").cluster_centers_.shape == (3, 4)
-        assert modicum.load(tmp_path / "r.mcm").rows_.shape == (7, 4)
+        assert modicum.load(tmp_path / "r.mcm").points_.shape == (7, 4)
 
     def test_options_come_from_the_constructor(self, modicum_command):
         text = modicum_command("fit", "exemplar-clustering", "--help").stdout
@@ -331,7 +334,7 @@ class TestWhatIsShown:
         "command",
         [
             ["select", "rows.csv", "-k", "2"],
-            ["coreset", "rows.csv", "--size", "5", "-k", "2"],
+            ["coreset", "rows.csv", "--n-points", "5", "-k", "2"],
             ["fit", "reservoir", "rows.csv", "-o", "s.mcm"],
             ["tradeoff", "rows.csv", "-k", "2", "--risk", "9x"],
             ["suggest-c", "rows.csv", "--target", "label", "--grid", "1,10"],

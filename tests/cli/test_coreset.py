@@ -14,7 +14,7 @@ from modicum.cli.coreset import MODELS
 from modicum.cli.progress import Progress
 from modicum.cli.run import Job
 
-GIVEN = ("--size", 200, "-k", 5, "--random-state", 0)
+GIVEN = ("--n-points", 200, "-k", 5, "--random-state", 0)
 
 
 def features(table):
@@ -29,7 +29,7 @@ class TestCoreset:
         assert sum(points["weight"]) == pytest.approx(6000)
         coreset = KMeansCoreset(200, 5, random_state=0).learn(modicum.stream(features(table)))
         np.testing.assert_array_equal(features(points), coreset.points_)
-        np.testing.assert_array_equal(points["weight"], coreset.weights_)
+        np.testing.assert_array_equal(points["weight"], coreset.point_weights_)
         assert f"{len(coreset.points_)} points stand for 6,000 rows" in done.stderr
         saved = modicum.load(tmp_path / "core.mcm")
         assert saved.column_names_ == ["f0", "f1", "f2", "f3"]
@@ -39,7 +39,7 @@ class TestCoreset:
         X = np.random.default_rng(0).normal(size=(500, 2)).round(6)
         lines = [f"{a},{b},{i % 3}" for i, (a, b) in enumerate(X)]
         (tmp_path / "rows.csv").write_text("\n".join(["a,b,weight", *lines]))
-        options = ("--weight", "weight", "--size", 50, "-k", 3, "--csv")
+        options = ("--weight", "weight", "--n-points", 50, "-k", 3, "--csv")
         done = modicum_command("coreset", "rows.csv", *options)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         assert list(rows[0]) == ["a", "b", "weight"]
@@ -47,7 +47,7 @@ class TestCoreset:
 
     def test_a_column_named_weight_stays(self, modicum_command, tmp_path):
         (tmp_path / "rows.csv").write_text("\n".join(["weight,height", *(f"{i},{-i}" for i in range(30))]))
-        done = modicum_command("coreset", "rows.csv", "--size", 5, "-k", 2, "--csv")
+        done = modicum_command("coreset", "rows.csv", "--n-points", 5, "-k", 2, "--csv")
         assert done.stdout.startswith("weight,height,modicum_weight\n")
 
     def test_rows_as_they_are(self, modicum_command, table, tmp_path):
@@ -60,7 +60,7 @@ class TestCoreset:
         modicum_command("coreset", "rows.parquet", "--for", "mixture", *GIVEN, "--save", "core.mcm", "-o", "core.csv")
         saved = modicum.load(tmp_path / "core.mcm")
         assert type(saved) is MixtureCoreset
-        assert (saved.size, saved.n_components) == (200, 5)
+        assert (saved.n_points, saved.n_components) == (200, 5)
 
     def test_report(self, modicum_command, table, tmp_path):
         modicum_command("coreset", "rows.parquet", *GIVEN, "-o", "core.csv", "--report", "r.html")
@@ -71,8 +71,12 @@ class TestCoreset:
     ("model", "given", "words"),
     [
         ("topics", {}, "--for is one of kmeans, mixture; got 'topics'"),
-        ("mixture", {"method": "uniform"}, "--method is not for --for mixture, which takes --size, --n-components"),
-        ("kmeans", {"n_components": "3"}, "--n-components is not for --for kmeans, which takes --size, --n-clusters"),
+        ("mixture", {"method": "uniform"}, "--method is not for --for mixture, which takes --n-points, --n-components"),
+        (
+            "kmeans",
+            {"n_components": "3"},
+            "--n-components is not for --for kmeans, which takes --n-points, --n-cl",
+        ),
         (
             "mixture",
             {"n_components": "3", "n_clusters": "4"},
@@ -92,7 +96,7 @@ def test_a_stopped_run_goes_on(tmp_path, clusters, monkeypatch, model):
     np.save("rows.npy", clusters)
 
     def run(**more):
-        learner = MODELS.make(model, {"size": "100", "n_clusters": "5", "random_state": "0"})
+        learner = MODELS.make(model, {"n_points": "100", "n_clusters": "5", "random_state": "0"})
         return Job(chunk_size=500, **{"every": "0s", **more}).learn(learner, "rows.npy", save=None).learner
 
     def stop(self, learner, position):
@@ -110,9 +114,9 @@ def test_a_stopped_run_goes_on(tmp_path, clusters, monkeypatch, model):
 class TestLearners:
     def test_fit_show_predict_merge(self, modicum_command, table, tmp_path):
         for name, seed in (("a", 0), ("b", 1)):
-            given = ("-k", 5, "--size", 100, "--random-state", seed)
+            given = ("-k", 5, "--n-points", 100, "--random-state", seed)
             modicum_command("fit", "stream-kmeans", "rows.parquet", *given, "-o", f"{name}.mcm")
-        model = StreamKMeans(5, size=100, random_state=0).learn(modicum.stream(features(table)))
+        model = StreamKMeans(5, n_points=100, random_state=0).learn(modicum.stream(features(table)))
         done = modicum_command("predict", "a.mcm", "rows.parquet").stdout.splitlines()
         assert [json.loads(line)["prediction"] for line in done] == model.predict(features(table)).tolist()
         modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
@@ -128,4 +132,4 @@ class TestLearners:
     def test_a_coreset_predicts_nothing(self, modicum_command, table, tmp_path):
         KMeansCoreset(50, 3).fit(features(table)).save(tmp_path / "core.mcm")
         done = modicum_command("predict", "core.mcm", "rows.parquet", expect=1)
-        assert "KMeansCoreset has nothing to predict." in done.stderr
+        assert "KMeansCoreset makes no predictions." in done.stderr

@@ -22,30 +22,30 @@ def rows(tmp_path):
 
 
 def test_rounds_sentence_and_solution(modicum_command, rows, tmp_path):
-    given = ("-k", 10, "--risk", "10%", "--start", "200,50", "--random-state", 0, "--save", "s.mcm")
+    given = ("-k", 10, "--risk", "10%", "--n-initial", "200,50", "--random-state", 0, "--save", "s.mcm")
     done = modicum_command("tradeoff", "rows.npy", *given)
     path = [json.loads(line) for line in done.stdout.splitlines()]
     estimator = StreamKMeans(10)
-    tram = Tram(estimator, "10%", start=[200, 50], random_state=0).fit(modicum.stream(rows))
-    for name in ("rows", "size", "validation_rows", "risk", "nbytes"):
+    tram = Tram(estimator, "10%", n_initial=[200, 50], random_state=0).fit(modicum.stream(rows))
+    for name in ("n_rows", "n_points", "n_validation", "risk", "nbytes"):
         assert [made[name] for made in path] == [getattr(made, name) for made in tram.path_]
     assert re.fullmatch(
-        rf"{tram.path_[-1].rows:,} of 20,000 rows and .* reach 1.1 times the best risk in .*\.\n", done.stderr
+        rf"{tram.path_[-1].n_rows:,} of 20,000 rows and .* reach 1.1 times the best risk in .*\.\n", done.stderr
     )
     assert modicum.load(tmp_path / "s.mcm").score(rows) == pytest.approx(tram.solution_.score(rows))
 
 
 def test_curves_are_kept_and_reported(modicum_command, rows, tmp_path):
-    given = ("-k", 10, "--random-state", 0, "--sizes", "50,100", "--curves", "c.json")
+    given = ("-k", 10, "--random-state", 0, "--n-points", "50,100", "--curves", "c.json")
     modicum_command("tradeoff", "rows.npy", *given, "--repeats", 1)
     first = Tradeoff.read(tmp_path / "c.json").runs
-    assert {run.size for run in first} == {50, 100}
+    assert {run.n_points for run in first} == {50, 100}
     done = modicum_command("tradeoff", "rows.npy", *given, "--repeats", 2, "--report", "r.html", "-o", "path.csv")
     runs = Tradeoff.read(tmp_path / "c.json").runs
     assert set(first) < set(runs)
     html = (tmp_path / "r.html").read_text()
     assert done.stderr.splitlines()[0] in html
-    assert "What other risks would take" in html
+    assert "Tradeoff curves" in html
 
 
 def test_a_risk_that_no_data_can_reach(modicum_command, rows):
@@ -54,10 +54,23 @@ def test_a_risk_that_no_data_can_reach(modicum_command, rows):
 
 
 def test_parameters_go_where_they_belong():
-    given = {"n_clusters": "7", "n_init": "3", "budget": "1 MiB", "time_limit": "5", "delta": "0.05", "start": None}
+    given = {
+        "n_clusters": "7",
+        "n_init": "3",
+        "budget": "1 MiB",
+        "time_limit": "5",
+        "confidence": "0.95",
+        "n_initial": None,
+    }
     tram = make_tram("kmeans", "1.05x", given)
     assert (tram.estimator.n_clusters, tram.estimator.n_init, tram.estimator.budget) == (7, 3, None)
-    assert (tram.risk, tram.budget, tram.time_limit, tram.delta, tram.start) == ("1.05x", "1 MiB", 5, 0.05, None)
+    assert (tram.risk, tram.budget, tram.time_limit, tram.confidence, tram.n_initial) == (
+        "1.05x",
+        "1 MiB",
+        5,
+        0.95,
+        None,
+    )
 
 
 def test_mixtures():
@@ -79,8 +92,8 @@ def test_curves_take_the_first_rows_that_fit(rows, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["tradeoff", "rows.npy", "--risk", "low"], "risk must be a number, or how far above the best one"),
-        (["tradeoff", "rows.npy", "--sizes", "1,many"], "--sizes takes numbers of points such as 500,1000,2000"),
+        (["tradeoff", "rows.npy", "--risk", "low"], "risk must be a number, or relative to the best risk"),
+        (["tradeoff", "rows.npy", "--n-points", "1,many"], "--n-points takes numbers of points such as 500,1000,2000"),
         (["tradeoff", "rows.npy", "--for", "topics"], "--for is one of kmeans"),
         (["tradeoff", "rows.npy", "--time-limit", "-1"], "time_limit"),
         (["tradeoff", "-"], "can be read only once"),

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, PrototypeRegressor, StreamGreedy, StreamSVC
+from modicum import (
+    BlockGreedy,
+    ExemplarClustering,
+    OnlineGreedy,
+    PrototypeRegressor,
+    Reservoir,
+    StreamGreedy,
+    StreamSVC,
+)
 from modicum.cli.objectives import AIMS, make_learner
 from modicum.cli.options import how_many
 from modicum.cli.values import called, command_name, parameter
@@ -16,11 +24,11 @@ from modicum.select.objectives.logdet import LogDet
     [
         (OnlineGreedy, "budget", "200", 200),
         (OnlineGreedy, "budget", "64 MiB", "64 MiB"),
-        (OnlineGreedy, "threshold", "1e-4", 1e-4),
-        (OnlineGreedy, "relative", "false", False),
-        (OnlineGreedy, "relative", "True", True),
-        (OnlineGreedy, "relative", "perhaps", "perhaps"),  # the learner refuses it in its own words
-        (OnlineGreedy, "random_state", "none", None),
+        (OnlineGreedy, "min_gain", "1e-4", 1e-4),
+        (OnlineGreedy, "n_prototypes", "none", None),
+        (StreamSVC, "fit_intercept", "false", False),
+        (StreamSVC, "fit_intercept", "True", True),
+        (StreamSVC, "fit_intercept", "perhaps", "perhaps"),  # the learner refuses it in its own words
         (OnlineGreedy, "kernel", "matern52", "matern52"),
         (OnlineGreedy, "kernel", "rbf(0.5)", RBF(0.5)),
         (OnlineGreedy, "kernel", "rbf([0.5, 2])", RBF([0.5, 2.0])),
@@ -52,7 +60,7 @@ def test_files_of_rows(tmp_path):
 def test_calls_within_calls():
     selector = parameter(PrototypeRegressor, "selector", "block-greedy(500, block_size=25, kernel=hamming(5))")
     assert isinstance(selector, BlockGreedy)
-    assert (selector.budget, selector.block_size, selector.kernel) == (500, 25, Hamming(5.0))
+    assert (selector.n_prototypes, selector.block_size, selector.kernel) == (500, 25, Hamming(5.0))
     objective = parameter(StreamGreedy, "objective", "logdet(rbf-ard, regularization=0.1)")
     assert isinstance(objective, LogDet)
     assert (objective.kernel, objective.regularization) == ("rbf-ard", 0.1)
@@ -95,22 +103,23 @@ def test_names_of_commands():
 
 
 def test_k_is_how_many():
-    assert [how_many(cls) for cls in (ExemplarClustering, OnlineGreedy)] == ["n_exemplars", "budget"]
-    assert make_learner("logdet", {"n_exemplars": "7"}, None).budget == 7
+    learners = (ExemplarClustering, OnlineGreedy, Reservoir, StreamSVC)
+    assert [how_many(cls) for cls in learners] == ["n_exemplars", "n_prototypes", "budget", ""]
+    assert make_learner("logdet", {"n_exemplars": "7"}, None).n_prototypes == 7
     assert make_learner("exemplar", {"n_exemplars": "7", "budget": "90"}, None).budget == 90
 
 
 def test_every_objective_makes_its_learner():
     for name, aim in AIMS.items():
-        learner = make_learner(name, {"n_exemplars": "7", "random_state": "1"}, "y")
+        learner = make_learner(name, {"n_exemplars": "7", "budget": "1 MiB"}, "y")
         assert type(learner) is aim.learner
-        assert learner.random_state == 1
+        assert learner.budget == "1 MiB"
         learner._check_params()
 
 
 def test_objectives_take_their_own_parameters():
-    learner = make_learner("variance", {"kernel": "rbf(0.5)", "noise": "0.01", "validation": "50"}, None)
-    assert (learner.objective.kernel, learner.objective.noise, learner.validation) == (RBF(0.5), 0.01, 50)
+    learner = make_learner("variance", {"kernel": "rbf(0.5)", "noise": "0.01", "n_validation": "50"}, None)
+    assert (learner.objective.kernel, learner.objective.noise, learner.n_validation) == (RBF(0.5), 0.01, 50)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +128,13 @@ def test_objectives_take_their_own_parameters():
         ("entropy", {}, None, "--objective is one of exemplar, logdet, "),
         ("error", {}, None, "needs --target"),
         ("logdet", {"dissimilarity": "cosine"}, None, "--dissimilarity is not for --objective logdet, which takes"),
-        ("exemplar", {"kernel": "rbf"}, None, "which takes --n-exemplars, --budget, --dissimilarity"),
-        ("logdet", {"n_exemplars": "3", "budget": "4"}, None, "-k, the number of rows, or --budget; not both"),
+        ("exemplar", {"kernel": "rbf"}, None, "which takes --n-exemplars, --budget, --n-validation"),
+        (
+            "logdet",
+            {"n_exemplars": "3", "n_prototypes": "4"},
+            None,
+            "-k, the number of rows, or --n-prototypes; not both",
+        ),
     ],
 )
 def test_wrong_options_are_named(objective, given, target, words):

@@ -30,9 +30,14 @@ class _Learners(LazyGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(NAMES)
 
+    def alike(self, text: str) -> list[str]:
+        containing = [name for name in NAMES if text.replace("-", "") in name.replace("-", "")]
+        return super().alike(text) if text in NAMES or not containing else containing
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        alike = [name for name in NAMES if cmd_name.replace("-", "") in name.replace("-", "")]
-        return super().get_command(ctx, cmd_name if cmd_name in NAMES or len(alike) != 1 else alike[0])
+        alike = self.alike(cmd_name)
+        is_meant = len(alike) == 1 and cmd_name.replace("-", "") in alike[0].replace("-", "")
+        return self.make(alike[0]) if is_meant else None
 
     def make(self, name: str) -> Any:
         return as_command(fit_command(getattr(modicum, NAMES[name])), name)

@@ -14,15 +14,7 @@ import typer
 from modicum.cli.values import parameter
 from modicum.contract.learner import Learner
 
-# The first of these that a constructor has is -k.
-HOW_MANY = (
-    "n_exemplars",
-    "n_prototypes",
-    "n_clusters",
-    "n_components",
-    "n_active",
-    "budget",
-)  # the first that a constructor has is -k
+HOW_MANY = ("n_exemplars", "n_prototypes", "n_clusters", "n_components", "n_active")  # -k is the first of these
 SHARED_HELP = {"random_state": "An int makes the result repeatable."}  # where a docstring has nothing to add
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; its ending gives the format.")]
@@ -79,9 +71,7 @@ def flags_of(name: str) -> list[str]:
 def how_many(cls: type[Any]) -> str:
     """The constructor parameter that `-k` stands for, or nothing: a budget, if that is what comes first."""
     names = list(inspect.signature(cls).parameters)
-    return next(
-        (name for name in (*HOW_MANY, "budget") if name in names and (name in HOW_MANY or name == names[0])), ""
-    )
+    return next((name for name in HOW_MANY if name in names), "budget" if names[0] == "budget" else "")
 
 
 def default_text(cls: type[Any], name: str) -> str | None:

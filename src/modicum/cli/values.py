@@ -80,7 +80,7 @@ def called(text: str) -> Any:
     """The object that a text such as `rbf(0.5)` describes.
 
     >>> called("online-greedy(20, kernel=hamming(5))"), called("2 * rbf(0.5) + linear()")
-    (OnlineGreedy(budget=20, kernel=Hamming(5.0)), 2.0 * RBF(0.5) + Linear())
+    (OnlineGreedy(kernel=Hamming(5.0), n_prototypes=20), 2.0 * RBF(0.5) + Linear())
     """
     try:
         return _evaluated(ast.parse(_DASH.sub("_", text), mode="eval").body)
