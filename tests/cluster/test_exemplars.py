@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import modicum
-from modicum import ExemplarClustering
-from modicum.exceptions import BudgetError, StateError
+from modicum import ExemplarClustering, stream
+from modicum.exceptions import BudgetError, DataError, StateError
 
 
 def blobs(n=3000, seed=0, centers=5, width=3, dtype=np.float64):
@@ -576,6 +576,16 @@ class TestConfidence:
 
 
 class TestFit:
+    def test_learn_repeats_passes_too(self):
+        """`learn`, which the command line uses, does as `fit` does; a source to be read once is refused first."""
+        X = blobs(1500)
+        given = {"n_validation": 300, "min_gain": 0.0, "patience": 4000, "random_state": 0}
+        fitted = ExemplarClustering(8, **given).fit(stream(X, chunk_size=500))
+        assert ExemplarClustering(8, **given).learn(stream(X, chunk_size=500)).to_bytes() == fitted.to_bytes()
+        assert fitted.n_candidates_ > 1500 + 5 * 300
+        with pytest.raises(DataError, match="patience needs a source to read again"):
+            ExemplarClustering(8, **given).learn(iter([X]))
+
     def test_patience_passes_until_nothing_changes(self):
         X = blobs(1000)
         once = ExemplarClustering(8, n_validation=1000, min_gain=0.0, random_state=0).fit(X)

@@ -1,5 +1,6 @@
 """Exemplar clustering of a stream by StreamGreedy (gomes2010, sections 3, 4 and 6, Appendix II)."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,8 +14,9 @@ from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
 from modicum.cluster.sizes import Sizes
 from modicum.cluster.validation import ValidationSample
 from modicum.contract.history import History
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.learner import Learner, Traits, fits_one_chunk
 from modicum.contract.picks import Picks
+from modicum.exceptions import DataError
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size
@@ -24,7 +26,7 @@ from modicum.rules.invariants import Array, Is, Scope, Violation, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
-from modicum.streams import Chunk, stream
+from modicum.streams import Chunk, Stream, stream
 
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
@@ -214,15 +216,31 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ExemplarClustering":
         """Forget, then learn from X; with `patience`, repeat passes over X until swaps no longer gain enough."""
         super().fit(X, y, sample_weight)
+        if fits_one_chunk(X):  # if not, `learn` was called
+            self._repeat_passes(stream(X, target=y, weight=sample_weight))
+        return self
+
+    def learn(
+        self, source: Any, on_chunk: Callable[["ExemplarClustering"], object] | None = None
+    ) -> "ExemplarClustering":
+        """Learn all of a source on top of the present state; with `patience`, repeat passes over it as `fit` does."""
+        rows = stream(source)
+        if self.patience is not None and not rows.rereadable:
+            raise DataError(f"ExemplarClustering: patience needs a source to read again; {rows.name} can't be.")
+        super().learn(rows, on_chunk)
+        self._repeat_passes(rows)
+        return self
+
+    def _repeat_passes(self, rows: Stream) -> None:
+        """Offer all rows again until `patience` candidates in a row brought no swap, or a whole pass did not."""
         while self.patience is not None and self._offers.n_without_swap < self.patience:
             swaps = self.n_swaps_
-            for chunk in stream(X, target=y, weight=sample_weight):
+            for chunk in rows:
                 self._guard().run(self._offer_again, chunk)
                 if self._offers.n_without_swap >= self.patience:
                     break
             if self.n_swaps_ == swaps:
-                break  # a whole pass changed nothing, and so would the next
-        return self
+                break
 
     def _offer_again(self, chunk: Chunk) -> None:
         X, row_ids = self._check_rows(chunk.X, reset=False), chunk.row_ids

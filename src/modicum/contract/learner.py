@@ -187,7 +187,7 @@ class Learner(Saving, Intake, BaseEstimator):
         self._guard().run(self._forget)
         try:
             self._expect(y, sample_weight)
-            if _fits_one_chunk(X):
+            if fits_one_chunk(X):
                 self.partial_fit(X, y, sample_weight)
                 self._finish()
             else:
@@ -466,7 +466,7 @@ def _public_members(cls: type) -> dict[str, tuple[type, Any]]:
     return {name: pair for name, pair in found.items() if not name.startswith("_") and name not in _UNGUARDED}
 
 
-def _fits_one_chunk(X: Any) -> bool:
+def fits_one_chunk(X: Any) -> bool:
     """Whether rows are in memory already and few enough to check and copy at once."""
     if isinstance(X, Stream | str | os.PathLike) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         return False
