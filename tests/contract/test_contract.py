@@ -8,12 +8,20 @@ import modicum
 from learners import EXPECTED_FAILURES, LEARNERS, seeded
 from modicum.checks import check_learner, checks_for
 
+
+def is_exhaustive(variant, check):
+    """Whether a check is left to `make test-all`: long ones of second variants, and all but a few of further ones."""
+    return variant > 0 and (
+        check.startswith(("hostile", "threads")) or (variant > 1 and not check.startswith("budget"))
+    )
+
+
 CASES = [
     pytest.param(
         learner,
         check,
         id=f"{type(learner).__name__}{i}-{name}",
-        marks=[pytest.mark.slow] if i and name.startswith(("hostile", "threads")) else [],  # they take long
+        marks=[pytest.mark.slow] if is_exhaustive(i, name) else [],
     )
     for learners in LEARNERS.values()
     for i, learner in enumerate(learners)
@@ -38,11 +46,20 @@ VARIANTS = [  # parameters that lead to other code, for scikit-learn's checks
 ]
 
 
+def expected_failures(estimator):
+    return EXPECTED_FAILURES.get(type(estimator).__name__, {})
+
+
 @parametrize_with_checks(
-    [seeded(learner) for learner in [*(learners[0] for learners in LEARNERS.values()), *VARIANTS]],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
+    [seeded(learners[0]) for learners in LEARNERS.values()], expected_failed_checks=expected_failures
 )
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([seeded(learner) for learner in VARIANTS], expected_failed_checks=expected_failures)
+def test_scikit_learn_on_variants(estimator, check):
     check(estimator)
 
 
