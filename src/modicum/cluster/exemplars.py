@@ -4,23 +4,24 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from modicum.cluster.answers import dissimilarities, nearest_exemplars
 from modicum.cluster.bounds import SampleBounds
 from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
-from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom, phantom_class
-from modicum.cluster.sizes import Sizes
+from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
+from modicum.cluster.rules import DissimilarityAsGiven, PhantomAsGiven, SizeAsGiven
+from modicum.cluster.sizes import HISTORY_BYTES, Sizes
 from modicum.cluster.validation import ValidationSample
+from modicum.contract.clusterer import Clusterer
 from modicum.contract.history import History
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.learner import Traits
 from modicum.contract.picks import Picks
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
-from modicum.rules.invariants import Array, Is, Scope, Violation, Whole
+from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
@@ -28,37 +29,9 @@ from modicum.streams import Chunk, stream
 
 MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
-HISTORY_BYTES = 20 * 1024  # 426 records
 
 
-class _AsGiven:
-    """The rule that the dissimilarity in use is that of the parameters."""
-
-    def check(self, value: Any, scope: Scope) -> None:
-        given = as_dissimilarity(scope["dissimilarity"], objects=scope["kind"] == "objects")
-        if type(value) is not type(given) or getattr(value, "name", None) != getattr(given, "name", None):
-            raise Violation(f"that of the parameters, {scope['dissimilarity']!r}")
-
-
-class _PhantomAsGiven(Is):
-    """The rule that the phantom is of the kind that the parameters ask for."""
-
-    def check(self, value: Any, scope: Scope) -> None:
-        super().check(value, scope)
-        if type(value) is not phantom_class(scope["phantom"]):
-            raise Violation(f"that of the parameters, {scope['phantom']!r}")
-
-
-class _AsAsked:
-    """The rule that the sample has the size asked for; rows that differ in size may have outgrown a budget."""
-
-    def check(self, value: Any, scope: Scope) -> None:
-        asked = scope["n_validation"]
-        if asked is not None and value != asked and (value > asked or scope["kind"] == "dense"):
-            raise Violation(f"the n_validation of the parameters, {asked}; got {value}")
-
-
-class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
+class ExemplarClustering(Clusterer):
     """The rows of a stream that represent all of it best.
 
     Chooses exemplars A among the rows so that rows are close to their nearest exemplar, measured by any
@@ -161,10 +134,13 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     }
 
     _invariants = {
-        "_sample": Is(ValidationSample, n="n_sample", also={"size": _AsAsked()}),
-        "_phantom": _PhantomAsGiven(Phantom),
+        "_sample": Is(ValidationSample, n="n_sample", also={"size": SizeAsGiven()}),
+        "_phantom": PhantomAsGiven(Phantom),
         "_F": Is(
-            ExemplarObjective, n_validation="n_sample", n_exemplars="n_exemplars", also={"dissimilarity": _AsGiven()}
+            ExemplarObjective,
+            n_validation="n_sample",
+            n_exemplars="n_exemplars",
+            also={"dissimilarity": DissimilarityAsGiven()},
         ),
         "_offers": Is(Offers),
         "_ids": Array("int64", "n_exemplars"),
@@ -287,7 +263,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _initialize(self, X: Any, weight: np.ndarray | None) -> None:
         dissimilarity = self._dissimilarity()
         itemsize = getattr(X, "dtype", np.dtype(float)).itemsize
-        sizes = self._sizes(average_bytes(X), itemsize)
+        sizes = Sizes(self.n_exemplars, average_bytes(X), itemsize)
         self._sample = ValidationSample(sizes.n_validation(self.budget, self.n_validation))
         self._phantom, phantom = self._first_phantom(X, weight, dissimilarity)
         self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
@@ -336,7 +312,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
         itemsize = np.dtype(dtype).itemsize
-        sizes = self._sizes(n_features * itemsize, itemsize)
+        sizes = Sizes(self.n_exemplars, n_features * itemsize, itemsize)
         n = sizes.n_validation(self.budget, self.n_validation)
         return Plan.of(n + self.n_exemplars, **sizes.held(n))
 
@@ -345,19 +321,14 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         if self._kind != "dense":
             self._hold_budget(len(self._sample), self.n_exemplars, partial(self._sample.shrink, self._F))
 
-    def _sizes(self, row_bytes: int, itemsize: int) -> Sizes:
-        return Sizes(self.n_exemplars, row_bytes, itemsize, HISTORY_BYTES)
-
     # ---- what was learned ------------------------------------------------------------------------
 
     @property
     def exemplars_(self) -> Any:
-        self._check_fitted()
         return self._F.chosen.values
 
     @property
     def exemplar_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._ids[: self._F.n_chosen]
 
     def picks(self) -> Picks:
@@ -366,79 +337,59 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     @property
     def utility_(self) -> float:
-        self._check_fitted()
         return self._F.value
 
     @property
     def loss_(self) -> float:
-        self._check_fitted()
         shares, nearest = self._F.nearest_exemplars()
         return float(np.average(nearest, weights=shares)) if len(nearest) else 0.0
 
     @property
     def cluster_sizes_(self) -> np.ndarray:
-        self._check_fitted()
         shares = np.bincount(self.validation_labels_, self._F.shares, minlength=self._F.n_chosen)
         return shares * self._sample.total_weight
 
     @property
     def validation_rows_(self) -> Any:
         """The validation sample."""
-        self._check_fitted()
         return self._F.rows.values
 
     @property
     def validation_labels_(self) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each validation row."""
-        self._check_fitted()
         return self._F.to_exemplars.argmin(axis=1)
 
     @property
     def n_candidates_(self) -> int:
-        self._check_fitted()
         return self._offers.n_candidates
 
     @property
     def n_swaps_(self) -> int:
-        self._check_fitted()
         return self._offers.n_swaps
 
     @property
     def n_evaluations_(self) -> int:
-        self._check_fitted()
         return self._offers.n_evaluations
 
     @property
     def n_evaluations_saved_(self) -> int:
-        self._check_fitted()
         return self._offers.n_evaluations_saved
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     @property
     def is_exact_(self) -> bool:
         """Whether the validation sample still holds every row seen."""
-        self._check_fitted()
         return self._sample.is_everything
 
     # ---- answers ---------------------------------------------------------------------------------
-
-    @property
-    def labels_(self) -> np.ndarray:
-        """Labels of the rows given to `fit`, computed now, if those rows still exist."""
-        return self.predict(self._find_source())
 
     def predict(self, X: Any) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each row."""
         X = self._check_input(X)
         return nearest_exemplars(self._F, X)[0]
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then predict the same rows."""
-        return self.fit(X, y, sample_weight).predict(X)
 
     def transform(self, X: Any) -> np.ndarray:
         """Dissimilarities of every exemplar to every row, rows x exemplars."""
@@ -485,7 +436,9 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         self._check_fitted()
         bounds = self._bounds()
         epsilon = bounds.error_of_all_sets(confidence, type(self).__name__)
-        eta = max(self._offers.least_gain(self._F, self._rules()), self._best_swap())
+        excluded = self._sample.excluded(np.arange(len(self._sample)))
+        best_swap = self._derive("best swap", lambda: best_swap_gain(self._F, excluded))
+        eta = max(self._offers.least_gain(self._F, self._rules()), best_swap)
         locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
         return SwapGuarantee(
             value=self.utility_,
@@ -501,10 +454,6 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _bounds(self) -> SampleBounds:
         return SampleBounds(self._F, self._sample, self.n_seen_)
-
-    def _best_swap(self) -> float:
-        own = np.arange(len(self._sample))
-        return self._derive("best swap", lambda: best_swap_gain(self._F, self._sample.excluded(own)))
 
     # ---- contract --------------------------------------------------------------------------------
 

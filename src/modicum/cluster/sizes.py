@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from modicum.rules.budget import as_budget, format_bytes
 
 USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 32, 3000  # validation rows by default, the larger of both: more change little
+HISTORY_BYTES = 20 * 1024  # 426 records
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes in bytes of one row, one number of its dtype, and the history."""
+    """Number of exemplars, and bytes of one row and of one number of its dtype."""
 
     n_exemplars: int
     row_bytes: int
     itemsize: int
-    history_bytes: int
 
     def n_validation(self, budget: int | str | None, asked: int | None) -> int:
         """Validation rows to keep: as many as asked for, or as are useful and fit the budget."""
@@ -41,5 +41,5 @@ class Sizes:
             "validation_rows": n * row,
             "their_dissimilarities_to_exemplars": n * (k + 1) * self.itemsize,
             "their_keys_weights_and_nearest": n * bookkeeping,
-            "exemplars_phantom_and_history": exemplars + phantom + self.history_bytes + 512,  # and single numbers
+            "exemplars_phantom_and_history": exemplars + phantom + HISTORY_BYTES + 512,  # and single numbers
         }

@@ -1,4 +1,4 @@
-"""A lock for each learner: one caller at a time."""
+"""Members of learners that are guarded: one caller at a time, and learned values only of fitted learners."""
 
 import threading
 from collections.abc import Callable
@@ -36,3 +36,14 @@ def one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
         return self._guard().run(method, self, *args, **kwargs)
 
     return guarded
+
+
+def once_fitted(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The getter of a learned value, with a `NotFittedError` before any data."""
+
+    @wraps(getter)
+    def checked(self: Any) -> Any:
+        self._check_fitted()
+        return getter(self)
+
+    return checked

@@ -208,12 +208,10 @@ class KRLS(Regressor):
 
     @property
     def prototypes_(self) -> Any:
-        self._check_fitted()
         return self._dictionary.rows.values
 
     @property
     def prototype_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._dictionary.ids
 
     def picks(self) -> Picks:
@@ -226,12 +224,10 @@ class KRLS(Regressor):
 
     @property
     def kernel_(self) -> Kernel:
-        self._check_fitted()
         return self._dictionary.kernel
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     def predict(self, X: Any) -> np.ndarray:

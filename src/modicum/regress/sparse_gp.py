@@ -236,12 +236,10 @@ class SparseGPRegressor(Regressor):
 
     @property
     def active_(self) -> Any:
-        self._check_fitted()
         return self._model.active.rows
 
     @property
     def active_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._model.active.ids
 
     def picks(self) -> Picks:
@@ -252,38 +250,31 @@ class SparseGPRegressor(Regressor):
 
     @property
     def kernel_(self) -> Kernel:
-        self._check_fitted()
         return self._model.active.kernel
 
     @property
     def noise_(self) -> float:
-        self._check_fitted()
         return self._model.active.noise
 
     @property
     def log_likelihood_(self) -> float | None:
-        self._check_fitted()
         return self._model.log_likelihood
 
     @property
     def mean_squared_error_(self) -> float:
-        self._check_fitted()
         return self._model.mean_squared_error
 
     @property
     def n_swaps_(self) -> int:
-        self._check_fitted()
         return self._model.active.n_swaps
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     @property
     def is_exact_(self) -> bool:
         """Whether every row seen is active: then this is the exact Gaussian process."""
-        self._check_fitted()
         return self._model.is_exact
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -138,7 +138,6 @@ class BlockGreedy(OnlineGreedy):
 
     @property
     def blocks_(self) -> np.ndarray:
-        self._check_fitted()
         return self._F.blocks.block_of_slots() if self._buffered is None else np.zeros(self._n_retained(), np.int64)
 
     def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:

@@ -88,22 +88,18 @@ class Reservoir(Learner):
 
     @property
     def points_(self) -> Any:
-        self._check_fitted()
         return self._rows.values
 
     @property
     def point_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._sample.row_ids
 
     @property
     def targets_(self) -> np.ndarray | None:
-        self._check_fitted()
         return self._targets
 
     @property
     def point_weights_(self) -> np.ndarray:
-        self._check_fitted()
         return self._sample.total_weight * self._sample.shares()
 
     def picks(self) -> Picks:
@@ -113,7 +109,6 @@ class Reservoir(Learner):
     @property
     def is_exact_(self) -> bool:
         """Whether every row seen so far is kept."""
-        self._check_fitted()
         return self._sample.is_everything
 
     def _takes_objects(self, X: Any) -> bool:

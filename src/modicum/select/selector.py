@@ -213,7 +213,6 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     @property
     def kernel_(self) -> Kernel:
         """The kernel in use, its parameters filled in."""
-        self._check_fitted()
         if self._buffered is None:
             return self._chosen()[0].kernel
         return self._objective().fitted(self._buffered.rows.values).kernel
@@ -224,23 +223,19 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     @property
     def prototypes_(self) -> Any:
-        self._check_fitted()
         return (self._chosen()[0].chosen if self._buffered is None else self._buffered.rows).values
 
     @property
     def prototype_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._chosen()[1] if self._buffered is None else self._buffered.ids
 
     @property
     def targets_(self) -> np.ndarray | None:
         """Targets of the prototypes, if the stream has any."""
-        self._check_fitted()
         return self._chosen()[2] if self._buffered is None else self._buffered.targets
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     def picks(self) -> Picks:

@@ -217,5 +217,4 @@ class SieveSelector(JudgedSelector):
     @property
     def n_sieves_(self) -> int:
         """Sets held now."""
-        self._check_fitted()
         return len(self._sieves) if self._buffered is None else 0

@@ -439,7 +439,6 @@ class StreamSVC(ClassifierMixin, Learner):
 
     @property
     def classes_(self) -> np.ndarray:
-        self._check_fitted()
         return self._classifier.labels.sorted
 
     @property
