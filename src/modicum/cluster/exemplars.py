@@ -313,8 +313,7 @@ class ExemplarClustering(Clusterer):
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
         itemsize = np.dtype(dtype).itemsize
         sizes = Sizes(self.n_exemplars, n_features * itemsize, itemsize)
-        n = sizes.n_validation(self.budget, self.n_validation)
-        return Plan.of(n + self.n_exemplars, **sizes.held(n))
+        return sizes.plan(sizes.n_validation(self.budget, self.n_validation))
 
     def _stay_within_budget(self) -> None:
         """Sparse rows and objects differ in size; of dense rows no more are kept than fit."""

@@ -212,25 +212,25 @@ class SparseGPRegressor(Regressor):
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """Bytes held for dense rows of `n_features` columns, before any data is seen."""
         row_bytes, example = n_features * np.dtype(dtype).itemsize, np.zeros((2, n_features))
-        n_validation = self._validation_rows(row_bytes, example)
-        return Plan.of(self.n_active + n_validation, **self._planned(n_validation, row_bytes, example))
+        return self._plan(self._validation_rows(row_bytes, example), row_bytes, example)
 
-    def _planned(self, n_validation: int, row_bytes: int, example: Any) -> dict[str, int]:
+    def _plan(self, n_validation: int, row_bytes: int, example: Any) -> Plan:
         projected = self.predictor == "projected"
         planned = SparseGPModel.planned_bytes(self._objective(), self.n_active, n_validation, projected, row_bytes)
         rest = HISTORY_AND_SCALARS + kernel_bytes(self._given_kernel(), example)
-        return planned | {"kernel_and_history": rest}
+        return Plan.of(self.n_active + n_validation, **planned, kernel_and_history=rest)
 
     def _validation_rows(self, row_bytes: int, example: Any) -> int:
         """Validation rows to hold; `example` are rows to fit the kernel to."""
-        return as_budget(self.budget).rows_beside(
-            self.n_active,
-            self.n_validation,
+        _, n_validation = as_budget(self.budget).split(
+            lambda _, n: self._plan(n, row_bytes, example),
+            n_produced=self.n_active,
+            n_validation=self.n_validation,
             useful=max(USEFUL_ROWS, USEFUL_PER_ACTIVE * self.n_active),
             at_least=self.n_active,
-            bytes_of=lambda n: sum(self._planned(n, row_bytes, example).values()),
             what=f"{type(self).__name__} with {self.n_active} active rows of {format_bytes(row_bytes)}",
         )
+        return n_validation
 
     # ---- what was learned ------------------------------------------------------------------------
 

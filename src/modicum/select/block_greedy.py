@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.rows import n_rows
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import Is
 from modicum.rules.params import NULL, RANDOM_STATE, Int
 from modicum.select.blocks import BlockSet
@@ -140,13 +141,14 @@ class BlockGreedy(OnlineGreedy):
     def blocks_(self) -> np.ndarray:
         return self._F.blocks.block_of_slots() if self._buffered is None else np.zeros(self._n_retained(), np.int64)
 
-    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
+    def _plan(self, n_chosen: int, n_validation: int, row_bytes: int) -> Plan:
         blocks = BlockDiagonal.bytes_for(n_chosen, self._size_of_blocks(max(1, n_chosen)))
-        return {
-            "prototypes": n_chosen * (row_bytes + 16),
-            "blocks": blocks + Neighbors.bytes_for(n_chosen, self.neighbors) + 8 * n_chosen,
-            "history_and_scalars": self._kernel_bytes(row_bytes) + FIXED_BYTES,
-        }
+        return Plan.of(
+            n_chosen,
+            prototypes=n_chosen * (row_bytes + 16),
+            blocks=blocks + Neighbors.bytes_for(n_chosen, self.neighbors) + 8 * n_chosen,
+            history_and_scalars=self._kernel_bytes(row_bytes) + FIXED_BYTES,
+        )
 
     def _required_gain(self) -> float:
         return self._F.required_gain(self.min_gain) if self._buffered is None else 0.0

@@ -6,6 +6,7 @@ import numpy as np
 
 from modicum.kernels import KERNEL
 from modicum.rows import n_rows, take
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import Is, Whole
 from modicum.rules.params import Number
 from modicum.select.guarantees import OnlineGuarantee, kernel_conditions
@@ -136,12 +137,13 @@ class OnlineGreedy(Selector):
         """F, or its estimate."""
         return self._F.value
 
-    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
-        return {
-            "prototypes": n_chosen * (row_bytes + 16),
-            "kernel_matrix_and_inverse": 16 * n_chosen * n_chosen,
-            "history_and_scalars": self._kernel_bytes(row_bytes) + FIXED_BYTES,
-        }
+    def _plan(self, n_chosen: int, n_validation: int, row_bytes: int) -> Plan:
+        return Plan.of(
+            n_chosen,
+            prototypes=n_chosen * (row_bytes + 16),
+            kernel_matrix_and_inverse=16 * n_chosen * n_chosen,
+            history_and_scalars=self._kernel_bytes(row_bytes) + FIXED_BYTES,
+        )
 
     # ---- guarantee -------------------------------------------------------------------------------
 

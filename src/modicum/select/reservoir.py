@@ -6,8 +6,7 @@ import numpy as np
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks
-from modicum.contract.validation import check_same_kind
-from modicum.exceptions import DataError, StateError
+from modicum.contract.validation import check_all_or_none, check_same_targets
 from modicum.rows import BottomK, Rows, RowsOf, are_objects, average_bytes, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Array, Is
@@ -115,8 +114,8 @@ class Reservoir(Learner):
         return are_objects(X)
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
-        if self._is_fitted() and (y is None) != (self._targets is None):
-            raise DataError("Reservoir: either all chunks come with targets or none does.")
+        if self._is_fitted():
+            check_all_or_none("Reservoir", y, self._targets)
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
@@ -133,9 +132,7 @@ class Reservoir(Learner):
         self._targets = None if self._targets is None else self._targets[stay]
 
     def _merge(self, other: "Reservoir") -> None:
-        if (self._targets is None) != (other._targets is None):
-            raise StateError("Reservoir.merge: one side has targets and the other has none.")
-        check_same_kind("Reservoir.merge", self._targets, other._targets)
+        check_same_targets("Reservoir.merge", self._targets, other._targets)
         if other._sample.size < self._sample.size:
             self._shrink(other._sample.size)
         slots, chosen = self._sample.merge(other._sample)

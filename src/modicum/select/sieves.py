@@ -78,8 +78,10 @@ class SieveSelector(JudgedSelector):
         "epsilon": [Number(0.0, 0.5, open_ends=True)],
     }
     _useful_validation = 500
+    _n_empty_sets = 1  # new sieves are copies of it
 
     _invariants = {
+        "_targets": [NULL, Array(None, 0, finite=False)],  # sieves have their own
         "_largest": [BUFFERING, Real(0.0)],
         "_is_one_pass": [BUFFERING, TRUTH],
         "_sieves": [BUFFERING, Each(Is(Sieve, limit="_limit", n_validation="n_sample"))],
@@ -122,7 +124,7 @@ class SieveSelector(JudgedSelector):
             )
 
     def _initialize(self, X: Any) -> None:
-        super()._initialize(X)  # the set `_F` stays empty: new sieves are copies of it
+        super()._initialize(X)  # the set `_F` stays empty
         self._largest = 0.0  # the largest gain of a single row so far
         self._sieves = []
         self._is_one_pass = True
@@ -173,22 +175,13 @@ class SieveSelector(JudgedSelector):
         super()._merge_sets(other)
         self.n_swaps_ = self._best().F.n_chosen
 
-    def _n_targets(self) -> int:
-        return 0  # sieves have their own
-
     def _best(self) -> Sieve:
         nothing = Sieve(self._F, 0.0, self._targets)
         return max(self._sieves, key=lambda sieve: sieve.value, default=nothing)
 
-    def _most_sieves(self, n_chosen: int) -> int:
+    def _most_sets(self, n_chosen: int) -> int:
         """Levels from the largest single gain m to 2 b m, rounded outwards, and the best set of a lower level."""
         return int(np.log(2 * max(1, n_chosen)) / np.log1p(self.epsilon)) + 3
-
-    def _most_sets(self, n_chosen: int) -> int:
-        return self._most_sieves(n_chosen) + 1  # the empty one
-
-    def _planned_rows(self, n_chosen: int, n_validation: int) -> int:
-        return self._most_sieves(n_chosen) * n_chosen + n_validation  # no two sets may have a row in common
 
     def _n_prototypes(self) -> int:
         """Rows in any of the sets; one that is in several, as told by its id, counts once."""
