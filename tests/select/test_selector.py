@@ -76,5 +76,5 @@ def test_validation_samples_of_different_sizes_merge():
         smaller = min(len(left._sample), len(right._sample))
         assert left._sample.size != right._sample.size
         left._merge(right)  # without the check of the budget
-        assert len(left._sample) == len(left._F.rows) == len(left._F.shares) == smaller
+        assert len(left._sample) == len(left._objective.rows) == len(left._objective.shares) == smaller
         left._check_state()

@@ -136,7 +136,7 @@ class ExemplarClustering(Clusterer):
     _invariants = {
         "_sample": Is(ValidationSample, n="n_sample", also={"size": SizeAsGiven()}),
         "_phantom": PhantomAsGiven(Phantom),
-        "_F": Is(
+        "_objective": Is(
             ExemplarObjective,
             n_validation="n_sample",
             n_exemplars="n_exemplars",
@@ -150,7 +150,7 @@ class ExemplarClustering(Clusterer):
 
     _sample: ValidationSample
     _phantom: Phantom
-    _F: ExemplarObjective
+    _objective: ExemplarObjective
     _offers: Offers
     _ids: np.ndarray
     _history: History
@@ -216,7 +216,8 @@ class ExemplarClustering(Clusterer):
     def _refine(self, n_merged: int = 0) -> None:
         for _ in range(MOST_LOOKS):
             swaps = self.n_swaps_
-            self._offer(self._F.rows.values, self._sample.row_ids, np.arange(len(self._sample)), n_merged=n_merged)
+            own = np.arange(len(self._sample))
+            self._offer(self._objective.rows.values, self._sample.row_ids, own, n_merged=n_merged)
             if self.n_swaps_ == swaps:
                 break
 
@@ -227,12 +228,12 @@ class ExemplarClustering(Clusterer):
         else:
             self._phantom.learn(X, weight)
         was_everything = self._sample.is_everything
-        own = self._sample.learn(self._F, X, weight, row_ids, self._rng)
+        own = self._sample.learn(self._objective, X, weight, row_ids, self._rng)
         if first:
             self._put_given_exemplars()
         elif was_everything:
-            self._F.leave_out_own(self._sample.excluded(self._sample.slots_of(self.exemplar_ids_)))
-        self._phantom.update(self._F)
+            self._objective.leave_out_own(self._sample.excluded(self._sample.slots_of(self.exemplar_ids_)))
+        self._phantom.update(self._objective)
         self._offer(X, row_ids, own, are_new=True)
         self._n_chunks += 1
         self._stay_within_budget()
@@ -243,19 +244,20 @@ class ExemplarClustering(Clusterer):
         `n_seen_` does not count yet: rows of this chunk (`are_new`), and `n_merged` rows of a learner being merged.
         """
         self._derived = {}
-        for block, changes in self._offers.offer(self._F, X, self._sample.excluded(own), self._rules(), self._rng):
+        F, excluded = self._objective, self._sample.excluded(own)
+        for block, changes in self._offers.offer(F, X, excluded, self._rules(), self._rng):
             for candidate, slot in changes:
                 self._ids[slot] = row_ids[block][candidate]
             n_seen = self.n_seen_ + n_merged + (block.stop if are_new else 0)
-            offers, utility, loss = self._offers, self._F.value, self._F.loss
-            self._history.record(n_seen, offers.n_candidates, utility, loss, offers.n_swaps, offers.n_evaluations)
+            offers = self._offers
+            self._history.record(n_seen, offers.n_candidates, F.value, F.loss, offers.n_swaps, offers.n_evaluations)
 
     def _rules(self) -> SwapRules:
         return SwapRules(self.swaps, self.min_gain, self.confidence)
 
     def _end_of_stream(self) -> None:
         met_all = self._n_chunks == 1  # every candidate has met the present validation sample
-        if not met_all or self._F.n_missing:
+        if not met_all or self._objective.n_missing:
             self.refine()
 
     # ---- initialisation --------------------------------------------------------------------------
@@ -266,7 +268,7 @@ class ExemplarClustering(Clusterer):
         sizes = Sizes(self.n_exemplars, average_bytes(X), itemsize)
         self._sample = ValidationSample(sizes.n_validation(self.budget, self.n_validation))
         self._phantom, phantom = self._first_phantom(X, weight, dissimilarity)
-        self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
+        self._objective = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
         self._ids = np.full(self.n_exemplars, -1)
         self._history = History(*HISTORY, limit=HISTORY_BYTES // (8 * len(HISTORY)))
         self._offers = Offers()
@@ -294,18 +296,19 @@ class ExemplarClustering(Clusterer):
 
     def _put_given_exemplars(self) -> None:
         """Make `locked` and `initial` rows exemplars."""
+        F = self._objective
         for name, rows in (("locked", self.locked), ("initial", self.initial)):
             if rows is None:
                 continue
-            rows, free = self._given_rows(rows, name), self._F.n_missing
+            rows, free = self._given_rows(rows, name), F.n_missing
             if n_rows(rows) > free:
                 raise ValueError(
                     f"{type(self).__name__}: {n_rows(rows)} {name} rows, but only {free} of {self.n_exemplars} slots "
                     "are free. Raise n_exemplars or give fewer rows."
                 )
-            D = self._F.dissimilarity(rows, self._F.rows.values)
+            D = F.dissimilarity(rows, F.rows.values)
             for i in range(n_rows(rows)):
-                self._F.fill(self._F.n_chosen, take(rows, slice(i, i + 1)), D[i], fixed=name == "locked")
+                F.fill(F.n_chosen, take(rows, slice(i, i + 1)), D[i], fixed=name == "locked")
 
     # ---- budget ----------------------------------------------------------------------------------
 
@@ -318,17 +321,17 @@ class ExemplarClustering(Clusterer):
     def _stay_within_budget(self) -> None:
         """Sparse rows and objects differ in size; of dense rows no more are kept than fit."""
         if self._kind != "dense":
-            self._hold_budget(len(self._sample), self.n_exemplars, partial(self._sample.shrink, self._F))
+            self._hold_budget(len(self._sample), self.n_exemplars, partial(self._sample.shrink, self._objective))
 
     # ---- what was learned ------------------------------------------------------------------------
 
     @property
     def exemplars_(self) -> Any:
-        return self._F.chosen.values
+        return self._objective.chosen.values
 
     @property
     def exemplar_ids_(self) -> np.ndarray:
-        return self._ids[: self._F.n_chosen]
+        return self._ids[: self._objective.n_chosen]
 
     def picks(self) -> Picks:
         """The exemplars, with their estimated cluster sizes as weights."""
@@ -336,27 +339,27 @@ class ExemplarClustering(Clusterer):
 
     @property
     def utility_(self) -> float:
-        return self._F.value
+        return self._objective.value
 
     @property
     def loss_(self) -> float:
-        shares, nearest = self._F.nearest_exemplars()
+        shares, nearest = self._objective.nearest_exemplars()
         return float(np.average(nearest, weights=shares)) if len(nearest) else 0.0
 
     @property
     def cluster_sizes_(self) -> np.ndarray:
-        shares = np.bincount(self.validation_labels_, self._F.shares, minlength=self._F.n_chosen)
+        shares = np.bincount(self.validation_labels_, self._objective.shares, minlength=self._objective.n_chosen)
         return shares * self._sample.total_weight
 
     @property
     def validation_rows_(self) -> Any:
         """The validation sample."""
-        return self._F.rows.values
+        return self._objective.rows.values
 
     @property
     def validation_labels_(self) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each validation row."""
-        return self._F.to_exemplars.argmin(axis=1)
+        return self._objective.to_exemplars.argmin(axis=1)
 
     @property
     def n_candidates_(self) -> int:
@@ -388,24 +391,24 @@ class ExemplarClustering(Clusterer):
     def predict(self, X: Any) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each row."""
         X = self._check_input(X)
-        return nearest_exemplars(self._F, X)[0]
+        return nearest_exemplars(self._objective, X)[0]
 
     def transform(self, X: Any) -> np.ndarray:
         """Dissimilarities of every exemplar to every row, rows x exemplars."""
         X = self._check_input(X)
-        return dissimilarities(self._F, X)
+        return dissimilarities(self._objective, X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The utility F of the exemplars on these rows."""
         X = self._check_input(X)
-        _, distance = nearest_exemplars(self._F, X)
-        phantom = np.broadcast_to(self._F.phantom_to(X), len(distance)).astype(np.float64)
+        _, distance = nearest_exemplars(self._objective, X)
+        phantom = np.broadcast_to(self._objective.phantom_to(X), len(distance)).astype(np.float64)
         return float(np.average(np.maximum(phantom - distance, 0), weights=sample_weight))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """Cluster, row id of its exemplar and dissimilarity to it, for each row."""
         X = self._check_input(X)
-        label, distance = nearest_exemplars(self._F, X)
+        label, distance = nearest_exemplars(self._objective, X)
         return {"cluster": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
 
     # ---- how good it is --------------------------------------------------------------------------
@@ -436,23 +439,23 @@ class ExemplarClustering(Clusterer):
         bounds = self._bounds()
         epsilon = bounds.error_of_all_sets(confidence, type(self).__name__)
         excluded = self._sample.excluded(np.arange(len(self._sample)))
-        best_swap = self._derive("best swap", lambda: best_swap_gain(self._F, excluded))
-        eta = max(self._offers.least_gain(self._F, self._rules()), best_swap)
+        best_swap = self._derive("best swap", lambda: best_swap_gain(self._objective, excluded))
+        eta = max(self._offers.least_gain(self._objective, self._rules()), best_swap)
         locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
         return SwapGuarantee(
             value=self.utility_,
-            n_chosen=self._F.n_chosen,
-            ceiling=min(self._F.phantom_loss + epsilon, bounds.largest_utility),
+            n_chosen=self._objective.n_chosen,
+            ceiling=min(self._objective.phantom_loss + epsilon, bounds.largest_utility),
             epsilon=epsilon,
             confidence=confidence,
             assumptions=bounds.assumptions(),
             conditions=(*bounds.assumptions(), *locked, *bounds.conditions(eta)),
-            least_loss=self._F.least_loss(),
+            least_loss=self._objective.least_loss(),
             eta=eta,
         )
 
     def _bounds(self) -> SampleBounds:
-        return SampleBounds(self._F, self._sample, self.n_seen_)
+        return SampleBounds(self._objective, self._sample, self.n_seen_)
 
     # ---- contract --------------------------------------------------------------------------------
 
@@ -464,23 +467,23 @@ class ExemplarClustering(Clusterer):
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """Merge the validation samples, then offer the other's exemplars and the merged sample as candidates."""
-        moved = self._sample.absorb(self._F, other._sample, other._F.rows.values)
+        moved = self._sample.absorb(self._objective, other._sample, other._objective.rows.values)
         self._phantom.merge(other._phantom)
-        self._phantom.update(self._F)
+        self._phantom.update(self._objective)
         self._offers.add_counts(other._offers)
         self._n_chunks += other._n_chunks
         own = moved[other._sample.slots_of(other.exemplar_ids_)]
-        self._offer(other._F.chosen.values, other.exemplar_ids_, own, n_merged=other.n_seen_)
+        self._offer(other._objective.chosen.values, other.exemplar_ids_, own, n_merged=other.n_seen_)
         self._refine(n_merged=other.n_seen_)
         self._stay_within_budget()
 
     def _n_retained(self) -> int:
-        return len(self._sample) + self._F.n_chosen
+        return len(self._sample) + self._objective.n_chosen
 
     def _restored(self) -> None:
         if self._is_fitted():  # a file can't hold a function: take the one among the parameters
-            self._F.dissimilarity = self._dissimilarity()
+            self._objective.dissimilarity = self._dissimilarity()
 
     @property
     def _n_features_out(self) -> int:
-        return self._F.n_chosen
+        return self._objective.n_chosen

@@ -181,7 +181,7 @@ class SparseGPRegressor(Regressor):
         if not hasattr(self, "_model"):
             n_validation = self._validation_rows(average_bytes(X), take(X, slice(2)))
             projected = self.predictor == "projected"
-            self._model = SparseGPModel(self._objective(), settings, n_validation, projected, X, y)
+            self._model = SparseGPModel(self._given_objective(), settings, n_validation, projected, X, y)
             self._history = History(*HISTORY)
         first = 0
         while first < n_rows(X):
@@ -204,7 +204,7 @@ class SparseGPRegressor(Regressor):
     def _given_kernel(self) -> Kernel:
         return as_kernel(self.kernel, objects=getattr(self, "_kind", "dense") == "objects")
 
-    def _objective(self) -> Any:
+    def _given_objective(self) -> Any:
         return OBJECTIVES[self.objective, self.predictor]
 
     # ---- budget ----------------------------------------------------------------------------------
@@ -215,8 +215,8 @@ class SparseGPRegressor(Regressor):
         return self._plan(self._validation_rows(row_bytes, example), row_bytes, example)
 
     def _plan(self, n_validation: int, row_bytes: int, example: Any) -> Plan:
-        projected = self.predictor == "projected"
-        planned = SparseGPModel.planned_bytes(self._objective(), self.n_active, n_validation, projected, row_bytes)
+        objective, projected = self._given_objective(), self.predictor == "projected"
+        planned = SparseGPModel.planned_bytes(objective, self.n_active, n_validation, projected, row_bytes)
         rest = HISTORY_AND_SCALARS + kernel_bytes(self._given_kernel(), example)
         return Plan.of(self.n_active + n_validation, **planned, kernel_and_history=rest)
 

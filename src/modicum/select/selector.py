@@ -29,15 +29,15 @@ TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not kn
 
 def _n_recorded(its: Scope) -> int:
     """Targets that are kept with the set: buffered rows have their own."""
-    return its["_F"].n_chosen if its["_buffered"] is None else 0
+    return its["_objective"].n_chosen if its["_buffered"] is None else 0
 
 
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
-    """Base of the selectors. A subclass writes `_objective`, `_offer`, `_plan` and what else differs.
+    """Base of the selectors. A subclass writes `_given_objective`, `_offer`, `_plan` and what else differs.
 
     The first `n_prototypes` rows are buffered: the width of a kernel may have to be found from them, and until then all
-    of them are chosen. Afterwards `_F` is the objective with the chosen set. Weights count where rows validate; a
-    candidate is a candidate, however often it was seen.
+    of them are chosen. Afterwards `_objective` is the objective with the chosen set. Weights count where rows validate;
+    a candidate is a candidate, however often it was seen.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
@@ -54,14 +54,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     _limit: int  # prototypes at most
     _buffered: BufferedRows | None
-    _F: Any
+    _objective: Any
     _ids: np.ndarray
     _targets: np.ndarray | None
     _largest_own: float  # the largest k(x, x) of the rows seen
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def _objective(self) -> Any:
+    def _given_objective(self) -> Any:
         """The objective as the parameters specify it, without a set."""
         raise NotImplementedError
 
@@ -101,7 +101,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_limit"):
-            self._objective().fitted(X)  # parameters and rows that it refuses are reported now and not later
+            self._given_objective().fitted(X)  # parameters and rows that it refuses are reported now and not later
             self._set_sizes(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize))
             self._buffered = BufferedRows(X, y, self._limit)
             self._targets = None if y is None else y[:0]
@@ -109,7 +109,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self.n_swaps_ = 0
         buffered = self._buffered
         if buffered is not None and len(buffered) + n_rows(X) < self._limit:
-            self._objective().fitted(X).kernel.diagonal(X)  # rows that the kernel can't take are refused as they come
+            self._given_objective().fitted(X).kernel.diagonal(X)  # refuses rows that the kernel can't take
             buffered.append(X, y, weight, row_ids)
         else:
             if buffered is not None:
@@ -124,13 +124,13 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _initialize(self, X: Any) -> None:
         """Set up with nothing chosen, for rows such as X."""
-        self._F = self._empty(X)
+        self._objective = self._empty(X)
         self._ids = np.full(self._limit, -1)
         self._largest_own = 0.0
 
     def _empty(self, X: Any) -> Any:
         """An empty set for rows such as X, its kernel fitted to them."""
-        return self._objective().fitted(X).empty_set(X, self._limit)
+        return self._given_objective().fitted(X).empty_set(X, self._limit)
 
     def _record(self, slot: int, row_id: int, target: Any) -> None:
         """Record the id and the target of the row in a slot."""
@@ -171,7 +171,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _kernel_bytes(self, row_bytes: int) -> int:
         """What a kernel holds at most: what it was given, and a width per column."""
-        return held_bytes(self._objective().kernel) + 2 * row_bytes
+        return held_bytes(self._given_objective().kernel) + 2 * row_bytes
 
     # ---- what was learned ------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _chosen(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """The set that was chosen, and the ids and targets of its rows."""
-        return self._F, self._ids[: self._F.n_chosen], self._targets
+        return self._objective, self._ids[: self._objective.n_chosen], self._targets
 
     def _set_of(self, buffered: BufferedRows) -> Any:
         rows = buffered.rows.values
@@ -199,7 +199,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The kernel in use, its parameters filled in."""
         if self._buffered is None:
             return self._chosen()[0].kernel
-        return self._objective().fitted(self._buffered.rows.values).kernel
+        return self._given_objective().fitted(self._buffered.rows.values).kernel
 
     @property
     def value_(self) -> float:
@@ -267,10 +267,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self._largest_own = max(self._largest_own, other._largest_own)
 
     def _takes_objects(self, X: Any) -> bool:
-        return takes_objects(self._objective().kernel, X)
+        return takes_objects(self._given_objective().kernel, X)
 
     def _may_fail_midway(self) -> bool:
-        return self._rows_differ_in_size() or may_fail(self._objective().kernel)
+        return self._rows_differ_in_size() or may_fail(self._given_objective().kernel)
 
     def _rows_differ_in_size(self) -> bool:
         """Whether later rows or targets may be too large for a budget in bytes."""
@@ -282,18 +282,18 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _n_prototypes(self) -> int:
         """Rows in the sets that are held."""
-        return self._F.n_chosen
+        return self._objective.n_chosen
 
     def _restored(self) -> None:
         if not self._is_fitted() or self._buffered is not None:
             return
         for F in self._sets():
             if missing_functions(F.kernel):  # a file can't hold a function: take the one among the parameters
-                F.kernel = self._objective().fitted(self.prototypes_).kernel
+                F.kernel = self._given_objective().fitted(self.prototypes_).kernel
 
     def _sets(self) -> list[Any]:
         """Every set that is held."""
-        return [self._F]
+        return [self._objective]
 
     @property
     def _n_features_out(self) -> int:
