@@ -2,11 +2,22 @@
 
 from modicum.rows.bottom_k import BottomK
 from modicum.rows.buffered import BufferedRows
-from modicum.rows.kinds import are_objects, as_csr, average_bytes, equal_rows, is_sparse, n_rows, take
+from modicum.rows.kinds import (
+    TARGET_BYTES,
+    are_objects,
+    as_csr,
+    average_bytes,
+    bytes_with_target,
+    equal_rows,
+    is_sparse,
+    n_rows,
+    take,
+)
 from modicum.rows.rows import DenseRows, ObjectRows, Rows, RowsOf, SparseRows
 from modicum.rows.slots import find_slots, put_values
 
 __all__ = [
+    "TARGET_BYTES",
     "BottomK",
     "BufferedRows",
     "DenseRows",
@@ -17,6 +28,7 @@ __all__ = [
     "are_objects",
     "as_csr",
     "average_bytes",
+    "bytes_with_target",
     "equal_rows",
     "find_slots",
     "is_sparse",

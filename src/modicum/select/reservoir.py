@@ -7,12 +7,11 @@ import numpy as np
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks
 from modicum.contract.validation import check_all_or_none, check_same_targets
-from modicum.rows import BottomK, Rows, RowsOf, are_objects, average_bytes, n_rows, put_values, take
+from modicum.rows import TARGET_BYTES, BottomK, Rows, RowsOf, are_objects, bytes_with_target, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Array, Is
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE
 
-TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
 SCALAR_BYTES = 256
 
 
@@ -119,7 +118,7 @@ class Reservoir(Learner):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
-            self._sample = BottomK(self._size(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize)))
+            self._sample = BottomK(self._size(bytes_with_target(X, y)))
             self._rows = Rows.like(X, self._sample.size)
             self._targets = None if y is None else y[:0]
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)

@@ -14,7 +14,7 @@ from modicum.contract.picks import Picks
 from modicum.contract.validation import check_all_or_none, check_same_targets
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles
-from modicum.rows import BufferedRows, average_bytes, equal_rows, find_slots, n_rows, put_values, take
+from modicum.rows import TARGET_BYTES, BufferedRows, bytes_with_target, equal_rows, find_slots, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Scope, Whole
 from modicum.rules.params import BUDGET, NULL, Int
@@ -24,7 +24,6 @@ TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all proto
 BUFFERING = AbsentWhile(lambda its: its["_buffered"] is not None)  # there is no set yet
 FIXED_BYTES = 512 * 3 * 8 + 2048  # the history and all scalars
 SET_SCALARS = 256  # bytes of the scalars of one set
-TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
 
 
 def _n_recorded(its: Scope) -> int:
@@ -71,7 +70,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
     def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Offer rows, without those that an earlier pass has chosen already."""
-        self._largest_own = max(self._largest_own, float(self._sets()[0].kernel.diagonal(X).max()))
+        self._largest_own = max(self._largest_own, float(self._objective.kernel.diagonal(X).max()))
         new = ~self._are_chosen(X, row_ids)
         if new.all():
             self._offer(X, y, row_ids)
@@ -102,7 +101,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     def _learn(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_limit"):
             self._given_objective().fitted(X)  # parameters and rows that it refuses are reported now and not later
-            self._set_sizes(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize))
+            self._set_sizes(bytes_with_target(X, y))
             self._buffered = BufferedRows(X, y, self._limit)
             self._targets = None if y is None else y[:0]
             self._history = History("n_seen", "value", "swaps")
