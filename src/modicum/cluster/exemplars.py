@@ -27,7 +27,7 @@ from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.streams import Chunk, stream
 
-MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
+MOST_REFINEMENTS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
 
 
@@ -214,7 +214,7 @@ class ExemplarClustering(Clusterer):
         return self
 
     def _refine(self, n_merged: int = 0) -> None:
-        for _ in range(MOST_LOOKS):
+        for _ in range(MOST_REFINEMENTS):
             swaps = self.n_swaps_
             own = np.arange(len(self._sample))
             self._offer(self._objective.rows.values, self._sample.row_ids, own, n_merged=n_merged)
@@ -256,8 +256,8 @@ class ExemplarClustering(Clusterer):
         return SwapRules(self.swaps, self.min_gain, self.confidence)
 
     def _end_of_stream(self) -> None:
-        met_all = self._n_chunks == 1  # every candidate has met the present validation sample
-        if not met_all or self._objective.n_missing:
+        judged_all = self._n_chunks == 1  # every candidate, by the present validation sample
+        if not judged_all or self._objective.n_missing:
             self.refine()
 
     # ---- initialisation --------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from modicum.numeric.parallel import whose_work
+from modicum.numeric.parallel import calling_thread
 
 
 class Guard:
@@ -17,7 +17,7 @@ class Guard:
 
     def run(self, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call a method while holding the lock."""
-        caller = whose_work()
+        caller = calling_thread()
         if self._owner == caller:
             return method(*args, **kwargs)
         with self._lock:

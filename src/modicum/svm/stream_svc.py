@@ -245,9 +245,9 @@ class StreamSVC(ClassifierMixin, Learner):
             return
         announced = self._expected if self._is_strict else None
         known = self._classifier.labels.values if announced is None else announced
-        strangers = np.setdiff1d(clean_labels(classes, "StreamSVC"), known)
-        if len(strangers):
-            raise ValueError(f"StreamSVC: class {str(strangers[0])!r} must be announced with the first chunk.")
+        unknown = np.setdiff1d(clean_labels(classes, "StreamSVC"), known)
+        if len(unknown):
+            raise ValueError(f"StreamSVC: class {str(unknown[0])!r} must be announced with the first chunk.")
 
     def _expect(self, y: Any, sample_weight: Any = None) -> None:
         """Expect the classes of the labels given to `fit`."""
@@ -373,13 +373,13 @@ class StreamSVC(ClassifierMixin, Learner):
         if theirs.first is not None:  # all its rows are held
             mine.learn_first_rows_of(theirs, self._terms())
         elif mine.first is not None:
-            self._go_on_from(other)
+            self._continue_from(other)
             self._classifier.learn_first_rows_of(mine, self._terms())
         elif not mine.merge(theirs, self._terms()):
             self._keep_longer(other)
         self._hold_budget_of_machines(self._terms())
 
-    def _go_on_from(self, other: Self) -> None:
+    def _continue_from(self, other: Self) -> None:
         """Adopt the state of the other side, but for the classes that were announced here."""
         announced = {name: value for name, value in vars(self).items() if name in ("_expected", "_is_strict")}
         self._adopt(other)
@@ -404,7 +404,7 @@ class StreamSVC(ClassifierMixin, Learner):
         )
         mine, theirs = self._classifier, other._classifier
         if theirs.tournament.rows > mine.tournament.rows:
-            self._go_on_from(other)
+            self._continue_from(other)
             self._classifier.add_classes(mine.labels, self._terms())
             theirs = mine
         self._classifier.weights.merge(theirs.weights)
@@ -512,9 +512,9 @@ class StreamSVC(ClassifierMixin, Learner):
         if self._is_fitted():
             self._classifier.labels.check(y)
         if self._is_strict and self._expected is not None:
-            strangers = y[~np.isin(y, self._expected)]
-            if len(strangers):
-                raise DataError(f"{name}: the label {str(strangers[0])!r} is not among the announced classes.")
+            unknown = y[~np.isin(y, self._expected)]
+            if len(unknown):
+                raise DataError(f"{name}: the label {str(unknown[0])!r} is not among the announced classes.")
         return y
 
     def _n_retained(self) -> int:
