@@ -32,7 +32,7 @@ def run_tiles(work: Callable[[slice], object], count: int, size: int) -> None:
 
 
 def _on_behalf_of(caller: int, work: Callable[[slice], object]) -> Callable[[slice], object]:
-    """`work` for another thread, the caller, which waits for it: `calling_thread` gives access to locks of the caller."""
+    """`work` for another thread, the caller, which waits for it; `calling_thread` gives access to its locks."""
 
     def work_on(tile: slice) -> object:
         _here.caller = caller
