@@ -265,11 +265,11 @@ def attack_exemplars(seeds):
         phantom = ["far", "origin", "mean", 3.0][rng.integers(4)]
         model = ExemplarClustering(k, n_validation=20, phantom=phantom, random_state=0)
         model = learn(model, X, rng, weight)
-        to_phantom = np.broadcast_to(model._F.phantom_to(X), N)
+        to_phantom = np.broadcast_to(model._objective.phantom_to(X), N)
         count.check(model, exemplar_utility(X, to_phantom, weight), lambda guarantee: False)
         shards = [clone(model).fit(shard) for shard in (X[: N // 2], X[N // 2 :])]
         merged = shards[0].merge(shards[1])
-        to_phantom = np.broadcast_to(merged._F.phantom_to(X), N)
+        to_phantom = np.broadcast_to(merged._objective.phantom_to(X), N)
         count.check(merged, exemplar_utility(X, to_phantom), lambda guarantee: False)
     return count
 
@@ -313,7 +313,7 @@ def test_the_bound_of_a_sample_holds_for_the_stream():
         model = sampled_exemplars(X, 30.0, seed)
         guarantee, F = model.guarantee(confidence=0.5), exemplar_utility(X, np.full(40, 30.0))
         others = ~np.isin(np.arange(40), model._sample.row_ids)
-        gains, _ = model._F.look(X[others]).swap_gains()
+        gains, _ = model._objective.look(X[others]).swap_gains()
         bound_fails = gains.max() <= guarantee.eta and F.best(2) > guarantee.optimum_at_most * (1 + TOLERANCE)
         wrong += bound_fails or abs(F(model.exemplar_ids_) - guarantee.value) > guarantee.epsilon
     assert wrong <= 27
@@ -410,7 +410,7 @@ def test_rows_of_another_shard_are_not_taken_for_chosen_ones():
 def test_block_greedy_counts_its_caution():
     X = np.random.default_rng(0).normal(size=(3000, 5))
     model = BlockGreedy(50, random_state=0).fit(X)
-    assert model._F.caution > 1.0
+    assert model._objective.caution > 1.0
     assert model.guarantee().required_gain >= 1.5 * model.min_gain * model.value_
 
 

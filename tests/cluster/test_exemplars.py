@@ -156,9 +156,9 @@ class TestOwnRows:
         own = model._sample.slots_of(model.exemplar_ids_)
         there = np.flatnonzero(own >= 0)
         assert len(there) > 0
-        away = model._F.to_exemplars[own[there], there]
+        away = model._objective.to_exemplars[own[there], there]
         assert np.isinf(away).all()
-        others = model._F.to_exemplars.copy()
+        others = model._objective.to_exemplars.copy()
         others[own[there], there] = 0
         assert np.isfinite(others).all()
         assert np.isfinite([model.loss_, model.utility_]).all()
@@ -452,14 +452,14 @@ class TestPhantom:
         X = blobs(500)
         model = ExemplarClustering(4, n_validation=500, phantom=phantom, random_state=0).fit(X)
         D = pairwise_distances(model.exemplars_, X, metric="sqeuclidean").min(axis=0)
-        away = np.broadcast_to(model._F.phantom_to(X), len(X))
+        away = np.broadcast_to(model._objective.phantom_to(X), len(X))
         assert model.utility_ == pytest.approx(np.mean(away - np.minimum(away, D)), rel=1e-9)
         assert model.score(X) == pytest.approx(model.utility_, rel=1e-9)
 
     def test_the_mean_is_that_of_the_stream(self):
         X = np.linspace(0, 100, 2000)[:, None] + np.random.default_rng(0).normal(size=(2000, 1))
         model = learn(ExemplarClustering(3, n_validation=200, phantom="mean", random_state=0), X)
-        assert model._F.phantom[0, 0] == pytest.approx(X.mean(), abs=2)
+        assert model._objective.phantom[0, 0] == pytest.approx(X.mean(), abs=2)
 
     def test_the_phantom_is_not_changed_midway(self):
         model = ExemplarClustering(3, random_state=0).partial_fit(blobs(100))
@@ -560,7 +560,7 @@ class TestConfidence:
         X = blobs(5000)
         model = learn(ExemplarClustering(5, n_validation=400, random_state=0), X)
         bound = model.error_bound(0.95)
-        given = {"value_range": model._F.to_phantom.max(), "confidence": 0.95, "n_rows": 5000}
+        given = {"value_range": model._objective.to_phantom.max(), "confidence": 0.95, "n_rows": 5000}
         assert ExemplarClustering.n_validation_for(error=bound, **given) == 400
         assert model.error_bound(0.5) < bound
         assert ExemplarClustering(5).fit(X[:100]).error_bound() == 0  # all rows are in the sample

@@ -5,6 +5,8 @@ import pickle
 import threading
 
 import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
 
 import modicum
 
@@ -48,3 +50,22 @@ def test_two_learners_that_merge_each_other_do_not_wait_for_ever():
     for thread in threads:
         thread.join()
     assert one.n_seen_ > 100
+
+
+def test_learned_values_need_a_fitted_learner():
+    class _Bare(modicum.Reservoir):
+        """A learner whose properties check nothing themselves."""
+
+        @property
+        def secret_(self):
+            return 7
+
+        @property
+        def known(self):
+            return 8
+
+    assert _Bare().known == 8
+    assert not hasattr(_Bare(), "secret_")
+    with pytest.raises(NotFittedError, match="_Bare"):
+        _Bare().secret_  # noqa: B018
+    assert _Bare().fit(X).secret_ == 7

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from modicum.families import as_family
+from modicum.families import FullGaussian, as_family
 from modicum.mixture.components import Components
 from modicum.mixture.compression import Compression, Cost
 from modicum.mixture.items import Items
@@ -90,3 +90,14 @@ def test_equal_items(name, rows):
     groups, spent, _ = compress(items, np.zeros(30, int), 4 * cost_of(items).clump)
     assert spent <= 4 * cost_of(items).clump
     assert sum(map(len, groups)) == 30
+
+
+def test_the_group_that_gains_most_is_split_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    X[200:300, 0] += 50
+    X[300:, 0] += 60
+    items = Items.of_rows(FullGaussian(covariance=1.0).bind(X, np.ones(400)), X, np.ones(400))
+    compression = Compression(items, 1.0, 1.0, Cost(row=2, clump=6))
+    groups = compression._split_up([np.arange(200), np.arange(200, 400)], limit=18)  # two clumps, and room for a third
+    assert sorted(map(tuple, groups)) == [tuple(range(200)), tuple(range(200, 300)), tuple(range(300, 400))]

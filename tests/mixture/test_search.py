@@ -7,6 +7,7 @@ from scipy.special import entr, gammaln, logsumexp
 
 from modicum.families import FullGaussian, as_family
 from modicum.mixture import search
+from modicum.mixture.components import Components
 from modicum.mixture.items import Items
 from modicum.mixture.search import Fit, Search, first_components
 from modicum.mixture.sticks import Sticks
@@ -191,3 +192,18 @@ def test_equal_rows_are_one_initial_group(name, rows):
     fit = Search(items, 1e-3, 6).from_scratch(1.0)
     assert np.isfinite(fit.free_energy)
     assert_allclose(fit.components.counts.sum(), 6)
+
+
+def test_the_gain_of_a_merge_is_that_of_the_free_energy():
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(size=(60, 2)) + np.array([3.0, 0.0])])
+    family = FullGaussian(covariance=1.0).bind(X, np.ones(140))
+    items = Items.of_rows(family, X, np.ones(140))
+    first = Components.new(family, 1.0, *items.totals([np.arange(80), np.arange(80, 140)]))
+    tight = Search(items, 1e-12, 10)
+    components = tight.update(first).components
+    shares = shares_of(items, components)
+    together = shares.sum(axis=1, keepdims=True)
+    gain = collapsed(items, together, family, 1.0) - collapsed(items, shares, family, 1.0)
+    assert entr(shares).sum() > 1  # they do share rows
+    assert_allclose(tight._gains(components, np.array([[0, 1]]), -np.inf), [gain], atol=1e-3)

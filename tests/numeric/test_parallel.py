@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before limits are set)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from modicum.numeric.parallel import run_tiles, single_threaded_blas, whose_work
+from modicum.numeric.parallel import calling_thread, run_tiles, single_threaded_blas
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -141,13 +141,13 @@ def test_limits_are_restored_after_an_error(threads):
 
 def test_work_is_that_of_the_caller(threads):
     owners = []
-    run_tiles(lambda tile: owners.append(whose_work()), 20, 1)
-    assert set(owners) == {threading.get_ident()} == {whose_work()}
+    run_tiles(lambda tile: owners.append(calling_thread()), 20, 1)
+    assert set(owners) == {threading.get_ident()} == {calling_thread()}
 
 
 def test_work_inside_tiles_is_that_of_the_outer_caller(threads):
     owners = []
-    run_tiles(lambda tile: run_tiles(lambda inner: owners.append(whose_work()), 3, 1), 5, 1)
+    run_tiles(lambda tile: run_tiles(lambda inner: owners.append(calling_thread()), 3, 1), 5, 1)
     assert len(owners) == 15
     assert set(owners) == {threading.get_ident()}
 
@@ -158,7 +158,7 @@ def test_each_caller_is_named_in_its_own_tiles(threads):
     def call():
         owners = set()
         for _ in range(20):
-            run_tiles(lambda tile: owners.add(whose_work()), 10, 1)
+            run_tiles(lambda tile: owners.add(calling_thread()), 10, 1)
         found[threading.get_ident()] = owners
 
     callers = [threading.Thread(target=call) for _ in range(3)]

@@ -1,9 +1,9 @@
-"""Values under slots."""
+"""Values and ids under slots."""
 
 import numpy as np
 import pytest
 
-from modicum.rows import put_values
+from modicum.rows import find_slots, put_values
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,9 @@ def test_words_that_are_longer_are_not_cut():
 
 def test_the_dtype_stays():
     assert put_values(np.empty(0, np.int32), np.arange(2), np.array([4, 5], np.int32)).dtype == np.int32
+
+
+def test_slots_of_ids_are_found():
+    ids = np.array([7, 3, 9])
+    assert find_slots(ids, np.array([9, 4, 7, 100])).tolist() == [2, -1, 0, -1]
+    assert find_slots(ids[:0], np.array([9, 4])).tolist() == [-1, -1]

@@ -66,30 +66,47 @@ class TestMostWithin:
             Budget(nbytes=24).most_within(lambda n: n * n, at_least=5, what="It")
 
 
-class TestRowsBeside:
-    def rows(self, budget, asked=None, useful=100):
-        return as_budget(budget).rows_beside(
-            20, asked, useful=useful, at_least=5, bytes_of=lambda n: 1000 + 10 * n, what="It"
-        )
-
-    @pytest.mark.parametrize("budget", [None, 80, "2000 B"])
-    def test_those_asked_for(self, budget):
-        assert self.rows(budget, asked=60) == 60
-
-    def test_by_default_those_that_are_useful_and_fit(self):
-        assert self.rows(None) == 100
-        assert self.rows(500) == 100
-        assert self.rows(70) == 50
-        assert self.rows("1500 B") == 50
-        assert self.rows("1 MiB") == 100
-        assert self.rows(None, useful=2) == 5
+class TestSplit:
+    def sizes(self, budget, n, w, useful=100, at_least=1):
+        """Sizes for a cost of 10 per row produced, 1 per validation row, and 5."""
+        given = {"n_produced": n, "n_validation": w, "useful": useful, "at_least": at_least, "what": "It"}
+        return budget.split(lambda n, w: Plan.of(10 * n + w + 5, all=10 * n + w + 5), **given)
 
     @pytest.mark.parametrize(
-        ("budget", "asked", "needed"), [(24, None, "25 rows"), (70, 60, "80 rows"), ("1040 B", None, "1.03 KiB")]
+        ("bound", "n", "w", "expected"),
+        [
+            (None, 7, None, (7, 100)),
+            (None, 7, 30, (7, 30)),
+            (90, 7, None, (7, 15)),  # what is left
+            (900, 7, None, (7, 100)),  # no more than is useful
+            (96, None, 11, (8, 11)),
+            (1000, None, None, (89, 100)),
+            (100, None, None, (6, 35)),  # half for the validation rows, beside one row produced
+            (16, 1, None, (1, 1)),
+        ],
     )
-    def test_errors_say_what_is_needed(self, budget, asked, needed):
-        with pytest.raises(BudgetError, match=f"It needs a budget of at least {needed}; got"):
-            self.rows(budget, asked)
+    def test_what_is_given_or_fits(self, bound, n, w, expected):
+        for budget in (Budget(rows=bound), Budget(nbytes=bound)):
+            assert self.sizes(budget, n, w) == expected
+
+    def test_no_fewer_validation_rows_than_asked_for(self):
+        assert self.sizes(Budget(), 7, None, useful=2, at_least=5) == (7, 5)
+        assert self.sizes(Budget(rows=80), 7, None, useful=2, at_least=5) == (7, 5)
+        assert self.sizes(Budget(rows=60), None, None, at_least=20) == (3, 20)
+        with pytest.raises(BudgetError, match="It needs a budget of at least 80 rows; got 79 rows"):
+            self.sizes(Budget(rows=79), 7, None, at_least=5)
+
+    def test_the_largest_sizes_are_found_exactly(self):
+        for bound in range(15, 200):
+            n, _ = self.sizes(Budget(rows=bound), None, 0)
+            assert 10 * n + 5 <= bound < 10 * (n + 1) + 5
+
+    @pytest.mark.parametrize(("n", "w", "needed"), [(3, 8, 43), (3, None, 36), (None, 20, 35)])
+    def test_errors_say_what_is_needed(self, n, w, needed):
+        with pytest.raises(BudgetError, match=f"It needs a budget of at least {needed} rows; got 30 rows"):
+            self.sizes(Budget(rows=30), n, w)
+        with pytest.raises(BudgetError, match=f"It needs a budget of at least {needed} B; got 30 B"):
+            self.sizes(Budget(nbytes=30), n, w)
 
 
 def test_no_budget_has_no_bounds():

@@ -45,7 +45,7 @@ def test_every_step_is_the_papers(lam):
     model.partial_fit(X[:20])
     changed = 0
     for x in X[20:]:
-        F = model._F
+        F = model._objective
         gains, home = slow_step(F, x, lam, F.blocks.members.shape[1])
         pays = gains.max() > model.min_gain * abs(F.value_now)
         estimate, rows, clustered = F.estimate, F.chosen.values.copy(), F.n_new + 1 == 20
@@ -66,7 +66,7 @@ def test_book_keeping_stays_true():
     X = np.random.default_rng(1).normal(size=(1500, 2))
     model = BlockGreedy(40, block_size=5, kernel=RBF(0.8), min_gain=1e-4, random_state=0)
     for start in range(0, 1500, 100):
-        F = model.partial_fit(X[start : start + 100])._F
+        F = model.partial_fit(X[start : start + 100])._objective
         assert F.blocks.sizes.sum() == 40
         assert np.array_equal(np.sort(np.concatenate(blocks_of(F))), np.arange(40))
         total = 0.0
@@ -86,7 +86,7 @@ def test_neighbors_tell_what_their_variance_leaves():
     X = np.random.default_rng(1).normal(size=(900, 3))
     model = BlockGreedy(30, block_size=3, neighbors=6, kernel=RBF(1.2), min_gain=1e-4, random_state=0)
     for start in range(0, 900, 60):
-        F = model.partial_fit(X[start : start + 60])._F
+        F = model.partial_fit(X[start : start + 60])._objective
         rows = F.chosen.values
         for j in range(30):
             near = F.neighbors.near[j, : F.neighbors.counts[j]]

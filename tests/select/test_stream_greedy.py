@@ -72,7 +72,7 @@ def test_weights_move_the_choice():
 def test_the_sample_is_a_reservoir():
     model = StreamGreedy(5, objective="variance", n_validation=40, random_state=0).fit(X)
     assert model.n_retained_ == 45
-    assert len(model._F.rows) == 40
+    assert len(model._objective.rows) == 40
     share = np.mean(model._sample.row_ids < 600)
     assert 0.2 < share < 0.8
     assert Reservoir(40).fit(X).n_retained_ == 40
@@ -84,7 +84,7 @@ def test_shards_merge(objective):
     left.fit(X[:600], Y[:600]).merge(right.fit(X[600:], Y[600:]))
     whole = StreamGreedy(20, objective=objective, n_validation=400, random_state=0).fit(X, Y)
     assert left.n_seen_ == 1200
-    assert len(left._sample) == len(left._F.rows) == 400
+    assert len(left._sample) == len(left._objective.rows) == 400
     if objective.needs_targets:
         ours, theirs = (error(m.prototypes_, m.targets_, 0.01) for m in (left, whole))
         assert ours < 2 * theirs

@@ -74,7 +74,7 @@ def test_only_registered_classes_are_created(blob):
     "change",
     [
         lambda c: c["content"]["state"]["items"].pop("_sample"),
-        lambda c: c["content"]["state"]["items"]["_F"]["fields"].pop("near"),
+        lambda c: c["content"]["state"]["items"]["_objective"]["fields"].pop("near"),
         lambda c: c["content"].update(params=3),
         lambda c: c["content"]["state"].update({"$": "nonsense"}),
         lambda c: c["content"]["state"]["items"]["_rng"]["state"].update(bit_generator="os"),
@@ -114,11 +114,11 @@ def regression(learner):
 @pytest.mark.parametrize(
     ("model", "name", "value"),
     [
-        (blocks(), "_F.neighbors.near", 2**40),
-        (blocks(), "_F.blocks.sizes", 10**9),
-        (blocks(), "_F.blocks.members", -1),
-        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_F.near_center", 10**6),
-        (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_F.chosen.values.indices", 2**30),
+        (blocks(), "_objective.neighbors.near", 2**40),
+        (blocks(), "_objective.blocks.sizes", 10**9),
+        (blocks(), "_objective.blocks.members", -1),
+        (modicum.ExemplarClustering(3, budget=30, random_state=0).fit(X), "_objective.near_center", 10**6),
+        (thin(modicum.ExemplarClustering(3, budget=30, random_state=0)), "_objective.chosen.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indices", 2**30),
         (thin(modicum.Reservoir(20, random_state=0)), "_rows.values.indptr", 2**30),
         (regression(modicum.KRLS(10)), "_dictionary.ids", None),

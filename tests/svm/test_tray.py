@@ -50,12 +50,11 @@ def test_looking_changes_nothing(settings, look):
 
 
 @every_kind
-def test_what_is_private_does_not_learn(settings):
+def test_copies_and_checks_of_the_state_do_not_learn(settings):
     X, y = data(90)
     model = learn_singly(StreamSVC(**settings, random_state=0), X, y)
     count, rows = model._tray.count, model._classifier.tournament.rows
     assert count > 0
-    model._check_fitted()
     model._fields()
     model._copy_of_state()
     model._content()

@@ -5,16 +5,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from modicum.cluster.answers import dissimilarities, nearest_exemplars
 from modicum.cluster.bounds import SampleBounds
 from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
-from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom, phantom_class
-from modicum.cluster.sizes import Sizes
+from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
+from modicum.cluster.rules import DissimilarityAsGiven, PhantomAsGiven, SizeAsGiven
+from modicum.cluster.sizes import HISTORY_BYTES, Sizes
 from modicum.cluster.validation import ValidationSample
+from modicum.contract.clusterer import Clusterer
 from modicum.contract.history import History
-from modicum.contract.learner import Learner, Traits, fits_one_chunk
+from modicum.contract.learner import Traits, fits_one_chunk
 from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
 from modicum.kernels import Dissimilarity, as_dissimilarity
@@ -22,45 +23,17 @@ from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
-from modicum.rules.invariants import Array, Is, Scope, Violation, Whole
+from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.streams import Chunk, Stream, stream
 
-MOST_LOOKS = 5  # times `refine` offers the kept rows; after two or three nothing changes
+MOST_REFINEMENTS = 5  # times `refine` offers the kept rows; after two or three nothing changes
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
-HISTORY_BYTES = 20 * 1024  # 426 records
 
 
-class _AsGiven:
-    """The rule that the dissimilarity in use is that of the parameters."""
-
-    def check(self, value: Any, scope: Scope) -> None:
-        given = as_dissimilarity(scope["dissimilarity"], objects=scope["kind"] == "objects")
-        if type(value) is not type(given) or getattr(value, "name", None) != getattr(given, "name", None):
-            raise Violation(f"that of the parameters, {scope['dissimilarity']!r}")
-
-
-class _PhantomAsGiven(Is):
-    """The rule that the phantom is of the kind that the parameters ask for."""
-
-    def check(self, value: Any, scope: Scope) -> None:
-        super().check(value, scope)
-        if type(value) is not phantom_class(scope["phantom"]):
-            raise Violation(f"that of the parameters, {scope['phantom']!r}")
-
-
-class _AsAsked:
-    """The rule that the sample has the size asked for; rows that differ in size may have outgrown a budget."""
-
-    def check(self, value: Any, scope: Scope) -> None:
-        asked = scope["n_validation"]
-        if asked is not None and value != asked and (value > asked or scope["kind"] == "dense"):
-            raise Violation(f"the n_validation of the parameters, {asked}; got {value}")
-
-
-class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
+class ExemplarClustering(Clusterer):
     """The rows of a stream that represent all of it best.
 
     Chooses exemplars A among the rows so that rows are close to their nearest exemplar, measured by any
@@ -163,10 +136,13 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     }
 
     _invariants = {
-        "_sample": Is(ValidationSample, n="n_sample", also={"size": _AsAsked()}),
-        "_phantom": _PhantomAsGiven(Phantom),
-        "_F": Is(
-            ExemplarObjective, n_validation="n_sample", n_exemplars="n_exemplars", also={"dissimilarity": _AsGiven()}
+        "_sample": Is(ValidationSample, n="n_sample", also={"size": SizeAsGiven()}),
+        "_phantom": PhantomAsGiven(Phantom),
+        "_objective": Is(
+            ExemplarObjective,
+            n_validation="n_sample",
+            n_exemplars="n_exemplars",
+            also={"dissimilarity": DissimilarityAsGiven()},
         ),
         "_offers": Is(Offers),
         "_ids": Array("int64", "n_exemplars"),
@@ -176,7 +152,7 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     _sample: ValidationSample
     _phantom: Phantom
-    _F: ExemplarObjective
+    _objective: ExemplarObjective
     _offers: Offers
     _ids: np.ndarray
     _history: History
@@ -256,9 +232,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         return self
 
     def _refine(self, n_merged: int = 0) -> None:
-        for _ in range(MOST_LOOKS):
+        for _ in range(MOST_REFINEMENTS):
             swaps = self.n_swaps_
-            self._offer(self._F.rows.values, self._sample.row_ids, np.arange(len(self._sample)), n_merged=n_merged)
+            own = np.arange(len(self._sample))
+            self._offer(self._objective.rows.values, self._sample.row_ids, own, n_merged=n_merged)
             if self.n_swaps_ == swaps:
                 break
 
@@ -269,12 +246,12 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         else:
             self._phantom.learn(X, weight)
         was_everything = self._sample.is_everything
-        own = self._sample.learn(self._F, X, weight, row_ids, self._rng)
+        own = self._sample.learn(self._objective, X, weight, row_ids, self._rng)
         if first:
             self._put_given_exemplars()
         elif was_everything:
-            self._F.leave_out_own(self._sample.excluded(self._sample.slots_of(self.exemplar_ids_)))
-        self._phantom.update(self._F)
+            self._objective.leave_out_own(self._sample.excluded(self._sample.slots_of(self.exemplar_ids_)))
+        self._phantom.update(self._objective)
         self._offer(X, row_ids, own, are_new=True)
         self._n_chunks += 1
         self._stay_within_budget()
@@ -285,19 +262,20 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         `n_seen_` does not count yet: rows of this chunk (`are_new`), and `n_merged` rows of a learner being merged.
         """
         self._derived = {}
-        for block, changes in self._offers.offer(self._F, X, self._sample.excluded(own), self._rules(), self._rng):
+        F, excluded = self._objective, self._sample.excluded(own)
+        for block, changes in self._offers.offer(F, X, excluded, self._rules(), self._rng):
             for candidate, slot in changes:
                 self._ids[slot] = row_ids[block][candidate]
             n_seen = self.n_seen_ + n_merged + (block.stop if are_new else 0)
-            offers, utility, loss = self._offers, self._F.value, self._F.loss
-            self._history.record(n_seen, offers.n_candidates, utility, loss, offers.n_swaps, offers.n_evaluations)
+            offers = self._offers
+            self._history.record(n_seen, offers.n_candidates, F.value, F.loss, offers.n_swaps, offers.n_evaluations)
 
     def _rules(self) -> SwapRules:
         return SwapRules(self.swaps, self.min_gain, self.confidence)
 
     def _end_of_stream(self) -> None:
-        met_all = self._n_chunks == 1  # every candidate has met the present validation sample
-        if not met_all or self._F.n_missing:
+        judged_all = self._n_chunks == 1  # every candidate, by the present validation sample
+        if not judged_all or self._objective.n_missing:
             self.refine()
 
     # ---- initialisation --------------------------------------------------------------------------
@@ -305,10 +283,10 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
     def _initialize(self, X: Any, weight: np.ndarray | None) -> None:
         dissimilarity = self._dissimilarity()
         itemsize = getattr(X, "dtype", np.dtype(float)).itemsize
-        sizes = self._sizes(average_bytes(X), itemsize)
+        sizes = Sizes(self.n_exemplars, average_bytes(X), itemsize)
         self._sample = ValidationSample(sizes.n_validation(self.budget, self.n_validation))
         self._phantom, phantom = self._first_phantom(X, weight, dissimilarity)
-        self._F = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
+        self._objective = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
         self._ids = np.full(self.n_exemplars, -1)
         self._history = History(*HISTORY, limit=HISTORY_BYTES // (8 * len(HISTORY)))
         self._offers = Offers()
@@ -336,47 +314,42 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _put_given_exemplars(self) -> None:
         """Make `locked` and `initial` rows exemplars."""
+        F = self._objective
         for name, rows in (("locked", self.locked), ("initial", self.initial)):
             if rows is None:
                 continue
-            rows, free = self._given_rows(rows, name), self._F.n_missing
+            rows, free = self._given_rows(rows, name), F.n_missing
             if n_rows(rows) > free:
                 raise ValueError(
                     f"{type(self).__name__}: {n_rows(rows)} {name} rows, but only {free} of {self.n_exemplars} slots "
                     "are free. Raise n_exemplars or give fewer rows."
                 )
-            D = self._F.dissimilarity(rows, self._F.rows.values)
+            D = F.dissimilarity(rows, F.rows.values)
             for i in range(n_rows(rows)):
-                self._F.fill(self._F.n_chosen, take(rows, slice(i, i + 1)), D[i], fixed=name == "locked")
+                F.fill(F.n_chosen, take(rows, slice(i, i + 1)), D[i], fixed=name == "locked")
 
     # ---- budget ----------------------------------------------------------------------------------
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
         itemsize = np.dtype(dtype).itemsize
-        sizes = self._sizes(n_features * itemsize, itemsize)
-        n = sizes.n_validation(self.budget, self.n_validation)
-        return Plan.of(n + self.n_exemplars, **sizes.held(n))
+        sizes = Sizes(self.n_exemplars, n_features * itemsize, itemsize)
+        return sizes.plan(sizes.n_validation(self.budget, self.n_validation))
 
     def _stay_within_budget(self) -> None:
         """Sparse rows and objects differ in size; of dense rows no more are kept than fit."""
         if self._kind != "dense":
-            self._hold_budget(len(self._sample), self.n_exemplars, partial(self._sample.shrink, self._F))
-
-    def _sizes(self, row_bytes: int, itemsize: int) -> Sizes:
-        return Sizes(self.n_exemplars, row_bytes, itemsize, HISTORY_BYTES)
+            self._hold_budget(len(self._sample), self.n_exemplars, partial(self._sample.shrink, self._objective))
 
     # ---- what was learned ------------------------------------------------------------------------
 
     @property
     def exemplars_(self) -> Any:
-        self._check_fitted()
-        return self._F.chosen.values
+        return self._objective.chosen.values
 
     @property
     def exemplar_ids_(self) -> np.ndarray:
-        self._check_fitted()
-        return self._ids[: self._F.n_chosen]
+        return self._ids[: self._objective.n_chosen]
 
     def picks(self) -> Picks:
         """The exemplars, with their estimated cluster sizes as weights."""
@@ -384,96 +357,76 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     @property
     def utility_(self) -> float:
-        self._check_fitted()
-        return self._F.value
+        return self._objective.value
 
     @property
     def loss_(self) -> float:
-        self._check_fitted()
-        shares, nearest = self._F.nearest_exemplars()
+        shares, nearest = self._objective.nearest_exemplars()
         return float(np.average(nearest, weights=shares)) if len(nearest) else 0.0
 
     @property
     def cluster_sizes_(self) -> np.ndarray:
-        self._check_fitted()
-        shares = np.bincount(self.validation_labels_, self._F.shares, minlength=self._F.n_chosen)
+        shares = np.bincount(self.validation_labels_, self._objective.shares, minlength=self._objective.n_chosen)
         return shares * self._sample.total_weight
 
     @property
     def validation_rows_(self) -> Any:
         """The validation sample."""
-        self._check_fitted()
-        return self._F.rows.values
+        return self._objective.rows.values
 
     @property
     def validation_labels_(self) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each validation row."""
-        self._check_fitted()
-        return self._F.to_exemplars.argmin(axis=1)
+        return self._objective.to_exemplars.argmin(axis=1)
 
     @property
     def n_candidates_(self) -> int:
-        self._check_fitted()
         return self._offers.n_candidates
 
     @property
     def n_swaps_(self) -> int:
-        self._check_fitted()
         return self._offers.n_swaps
 
     @property
     def n_evaluations_(self) -> int:
-        self._check_fitted()
         return self._offers.n_evaluations
 
     @property
     def n_evaluations_saved_(self) -> int:
-        self._check_fitted()
         return self._offers.n_evaluations_saved
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     @property
     def is_exact_(self) -> bool:
         """Whether the validation sample still holds every row seen."""
-        self._check_fitted()
         return self._sample.is_everything
 
     # ---- answers ---------------------------------------------------------------------------------
 
-    @property
-    def labels_(self) -> np.ndarray:
-        """Labels of the rows given to `fit`, computed now, if those rows still exist."""
-        return self.predict(self._find_source())
-
     def predict(self, X: Any) -> np.ndarray:
         """The exemplar (0 .. k - 1) that represents each row."""
         X = self._check_input(X)
-        return nearest_exemplars(self._F, X)[0]
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then predict the same rows."""
-        return self.fit(X, y, sample_weight).predict(X)
+        return nearest_exemplars(self._objective, X)[0]
 
     def transform(self, X: Any) -> np.ndarray:
         """Dissimilarities of every exemplar to every row, rows x exemplars."""
         X = self._check_input(X)
-        return dissimilarities(self._F, X)
+        return dissimilarities(self._objective, X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The utility F of the exemplars on these rows."""
         X = self._check_input(X)
-        _, distance = nearest_exemplars(self._F, X)
-        phantom = np.broadcast_to(self._F.phantom_to(X), len(distance)).astype(np.float64)
+        _, distance = nearest_exemplars(self._objective, X)
+        phantom = np.broadcast_to(self._objective.phantom_to(X), len(distance)).astype(np.float64)
         return float(np.average(np.maximum(phantom - distance, 0), weights=sample_weight))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """Cluster, row id of its exemplar and dissimilarity to it, for each row."""
         X = self._check_input(X)
-        label, distance = nearest_exemplars(self._F, X)
+        label, distance = nearest_exemplars(self._objective, X)
         return {"cluster": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
 
     # ---- how good it is --------------------------------------------------------------------------
@@ -503,26 +456,24 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         self._check_fitted()
         bounds = self._bounds()
         epsilon = bounds.error_of_all_sets(confidence, type(self).__name__)
-        eta = max(self._offers.least_gain(self._F, self._rules()), self._best_swap())
+        excluded = self._sample.excluded(np.arange(len(self._sample)))
+        best_swap = self._derive("best swap", lambda: best_swap_gain(self._objective, excluded))
+        eta = max(self._offers.least_gain(self._objective, self._rules()), best_swap)
         locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
         return SwapGuarantee(
             value=self.utility_,
-            n_chosen=self._F.n_chosen,
-            ceiling=min(self._F.phantom_loss + epsilon, bounds.largest_utility),
+            n_chosen=self._objective.n_chosen,
+            ceiling=min(self._objective.phantom_loss + epsilon, bounds.largest_utility),
             epsilon=epsilon,
             confidence=confidence,
             assumptions=bounds.assumptions(),
             conditions=(*bounds.assumptions(), *locked, *bounds.conditions(eta)),
-            least_loss=self._F.least_loss(),
+            least_loss=self._objective.least_loss(),
             eta=eta,
         )
 
     def _bounds(self) -> SampleBounds:
-        return SampleBounds(self._F, self._sample, self.n_seen_)
-
-    def _best_swap(self) -> float:
-        own = np.arange(len(self._sample))
-        return self._derive("best swap", lambda: best_swap_gain(self._F, self._sample.excluded(own)))
+        return SampleBounds(self._objective, self._sample, self.n_seen_)
 
     # ---- contract --------------------------------------------------------------------------------
 
@@ -534,23 +485,23 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """Merge the validation samples, then offer the other's exemplars and the merged sample as candidates."""
-        moved = self._sample.absorb(self._F, other._sample, other._F.rows.values)
+        moved = self._sample.absorb(self._objective, other._sample, other._objective.rows.values)
         self._phantom.merge(other._phantom)
-        self._phantom.update(self._F)
+        self._phantom.update(self._objective)
         self._offers.add_counts(other._offers)
         self._n_chunks += other._n_chunks
         own = moved[other._sample.slots_of(other.exemplar_ids_)]
-        self._offer(other._F.chosen.values, other.exemplar_ids_, own, n_merged=other.n_seen_)
+        self._offer(other._objective.chosen.values, other.exemplar_ids_, own, n_merged=other.n_seen_)
         self._refine(n_merged=other.n_seen_)
         self._stay_within_budget()
 
     def _n_retained(self) -> int:
-        return len(self._sample) + self._F.n_chosen
+        return len(self._sample) + self._objective.n_chosen
 
     def _restored(self) -> None:
         if self._is_fitted():  # a file can't hold a function: take the one among the parameters
-            self._F.dissimilarity = self._dissimilarity()
+            self._objective.dissimilarity = self._dissimilarity()
 
     @property
     def _n_features_out(self) -> int:
-        return self._F.n_chosen
+        return self._objective.n_chosen

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from modicum.cluster.racing import Race
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import Real, Whole
 from modicum.select.objectives.exemplar import ExemplarBlock, ExemplarObjective, Prepared
-from modicum.select.racing import Race
 from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
 from modicum.state.part import Part
 

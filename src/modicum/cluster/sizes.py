@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-from modicum.rules.budget import as_budget, format_bytes
+from modicum.rules.budget import Plan, as_budget, format_bytes
 
 USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 32, 3000  # validation rows by default, the larger of both: more change little
+HISTORY_BYTES = 20 * 1024  # 426 records
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes in bytes of one row, one number of its dtype, and the history."""
+    """Number of exemplars, and bytes of one row and of one number of its dtype."""
 
     n_exemplars: int
     row_bytes: int
     itemsize: int
-    history_bytes: int
 
     def n_validation(self, budget: int | str | None, asked: int | None) -> int:
         """Validation rows to keep: as many as asked for, or as are useful and fit the budget."""
@@ -22,24 +22,26 @@ class Sizes:
         if asked is not None and asked < k:
             raise ValueError(f"ExemplarClustering: n_validation must be at least n_exemplars, {k}; got {asked}.")
         rows = "" if asked is None else f" and {asked:,} validation rows"
-        return as_budget(budget).rows_beside(
-            k,
-            asked,
+        _, n_validation = as_budget(budget).split(
+            lambda _, n: self.plan(n),
+            n_produced=k,
+            n_validation=asked,
             useful=max(USEFUL_ROWS, USEFUL_PER_EXEMPLAR * k),
             at_least=k,
-            bytes_of=lambda n: sum(self.held(n).values()),
             what=f"ExemplarClustering with {k:,} exemplars{rows} of {format_bytes(self.row_bytes)} a row",
         )
+        return n_validation
 
-    def held(self, n: int) -> dict[str, int]:
-        """Bytes held with n validation rows, by what they are for."""
+    def plan(self, n: int) -> Plan:
+        """What is held with n validation rows."""
         k, row = self.n_exemplars, self.row_bytes
         bookkeeping = 4 * 8 + 2 * self.itemsize + 2 * 4  # key, weight, id and share; the two nearest centers
         exemplars = k * (row + 8 + 9)  # row, id, removal loss and flag
         phantom = 5 * row  # and the mean in float64
-        return {
-            "validation_rows": n * row,
-            "their_dissimilarities_to_exemplars": n * (k + 1) * self.itemsize,
-            "their_keys_weights_and_nearest": n * bookkeeping,
-            "exemplars_phantom_and_history": exemplars + phantom + self.history_bytes + 512,  # and single numbers
-        }
+        return Plan.of(
+            k + n,
+            validation_rows=n * row,
+            their_dissimilarities_to_exemplars=n * (k + 1) * self.itemsize,
+            their_keys_weights_and_nearest=n * bookkeeping,
+            exemplars_phantom_and_history=exemplars + phantom + HISTORY_BYTES + 512,  # and single numbers
+        )

@@ -1,9 +1,10 @@
 """The contract of learners: base classes, checkpoints, guarantees, picks and loading."""
 
 from modicum.contract.checkpoint import Checkpoint
+from modicum.contract.clusterer import Clusterer
 from modicum.contract.guarantee import Guarantee
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.loading import load
 from modicum.contract.picks import Picks
 
-__all__ = ["Checkpoint", "Guarantee", "Learner", "Picks", "Traits", "load"]
+__all__ = ["Checkpoint", "Clusterer", "Guarantee", "Learner", "Picks", "Traits", "load"]

@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from modicum.contract.learner import Learner
+from modicum.contract.clusterer import Clusterer
 from modicum.numeric.distances import square_distances
 from modicum.numeric.nearest import nearest
 
 
-class CentersMixin(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, Learner):
+class CentersMixin(Clusterer):
     """Predictions of a learner that has `cluster_centers_`."""
 
     cluster_centers_: Any
@@ -27,15 +26,6 @@ class CentersMixin(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the mean squared distance of rows to their centers."""
         return -float(np.average(self._nearest(X)[1], weights=sample_weight))
-
-    @property
-    def labels_(self) -> np.ndarray:
-        """Labels of the rows given to `fit`, computed now, if those rows still exist."""
-        return self.predict(self._find_source())
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then predict the same rows."""
-        return self.fit(X, y, sample_weight).predict(X)
 
     def _nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         return nearest(self._check_input(X), self.cluster_centers_)

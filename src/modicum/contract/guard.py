@@ -1,11 +1,11 @@
-"""A lock for each learner: one caller at a time."""
+"""Members of learners that are guarded: one caller at a time, and learned values only of fitted learners."""
 
 import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from modicum.numeric.parallel import whose_work
+from modicum.numeric.parallel import calling_thread
 
 
 class Guard:
@@ -17,7 +17,7 @@ class Guard:
 
     def run(self, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Call a method while holding the lock."""
-        caller = whose_work()
+        caller = calling_thread()
         if self._owner == caller:
             return method(*args, **kwargs)
         with self._lock:
@@ -36,3 +36,14 @@ def one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
         return self._guard().run(method, self, *args, **kwargs)
 
     return guarded
+
+
+def once_fitted(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The getter of a learned value, with a `NotFittedError` before any data."""
+
+    @wraps(getter)
+    def checked(self: Any) -> Any:
+        self._check_fitted()
+        return getter(self)
+
+    return checked

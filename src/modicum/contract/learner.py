@@ -1,7 +1,6 @@
 """The contract: a learner is a bounded state and a few verbs."""
 
 import os
-import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from modicum.contract.guard import Guard, one_at_a_time
+from modicum.contract.guard import Guard, once_fitted, one_at_a_time
 from modicum.contract.intake import Intake
+from modicum.contract.merging import check_merged, check_partner, check_same_rows, is_same_value
 from modicum.contract.picks import Picks
 from modicum.contract.saving import Saving
 from modicum.contract.validation import check_columns
@@ -23,9 +23,8 @@ from modicum.rows import n_rows, take
 from modicum.rules.budget import as_budget, format_bytes
 from modicum.rules.invariants import ABSENT, TEXT, Array, Each, Equal, Is, Violation, Whole
 from modicum.rules.params import NULL, Constraint, check_params
-from modicum.state.files import to_bytes
 from modicum.state.packing import LEARNERS, held_bytes
-from modicum.state.part import Part, register
+from modicum.state.part import register
 from modicum.state.rng import as_generator
 from modicum.streams import Stream, stream
 
@@ -55,8 +54,8 @@ class Learner(Saving, Intake, BaseEstimator):
 
     A subclass declares `traits`, `_constraints` on its parameters and `_invariants` of its state, and writes `_learn`
     (one checked chunk), `_n_retained` and, if it can be merged, `_merge`. Everything else of the contract is here.
-    Learned public values end in `_`; other state is in attributes that start with `_`. All of it is saved, so state
-    consists of what `modicum.state` can pack.
+    Learned public values end in `_`, and properties of that form need a fitted learner; other state is in attributes
+    that start with `_`. All of it is saved, so state consists of what `modicum.state` can pack.
 
     Threads: public methods and properties of one learner run one at a time, so that an answer comes from the state
     before or after a chunk. `fit` and `learn` release the lock between chunks.
@@ -76,7 +75,6 @@ class Learner(Saving, Intake, BaseEstimator):
     }
     _rng: np.random.Generator
     _dtype: str
-    _source: weakref.ref[Any] | None
     _reset: set[str]  # parameters that have been set since rows were learned
     _torn: str  # the error with which a chunk failed midway
     _derived: dict[str, Any]  # cached results, by key
@@ -92,13 +90,14 @@ class Learner(Saving, Intake, BaseEstimator):
 
     @classmethod
     def _guard_members(cls) -> None:
-        """Let public methods and properties run one at a time, those of mixins included."""
+        """Let public methods and properties run one at a time, those of mixins included; learned values once fitted."""
         for name, (base, member) in _public_members(cls).items():
             if base is cls or not (issubclass(base, Learner) or base.__module__.startswith(("sklearn.", "builtins"))):
                 if isinstance(member, FunctionType):
                     setattr(cls, name, one_at_a_time(member))
                 elif isinstance(member, property) and member.fget is not None:
-                    setattr(cls, name, property(one_at_a_time(member.fget), member.fset, doc=member.__doc__))
+                    getter = once_fitted(member.fget) if name.endswith("_") else member.fget
+                    setattr(cls, name, property(one_at_a_time(getter), member.fset, doc=member.__doc__))
 
     def _guard(self) -> Guard:
         """The lock held while the state is read or changed; created on first use."""
@@ -196,7 +195,6 @@ class Learner(Saving, Intake, BaseEstimator):
             if not self._is_fitted():
                 self._forget()
             raise
-        self._remember_source(X)
         return self
 
     def _expect(self, y: Any, sample_weight: Any) -> None:
@@ -218,7 +216,7 @@ class Learner(Saving, Intake, BaseEstimator):
 
     def merge(self, other: Self) -> Self:
         """Absorb what `other` learned from other rows; `other` does not change."""
-        self._check_partner(other)
+        check_partner(self, other)
         first, second = sorted((self, other), key=id)  # a fixed order: merging each other must not deadlock
         first._guard().run(second._guard().run, self._merge_or_undo, other)
         return self
@@ -234,14 +232,7 @@ class Learner(Saving, Intake, BaseEstimator):
             self.__dict__.update(other._copy_of_state())
             self._restored()
             return
-        if self.n_features_in_ != other.n_features_in_:
-            raise StateError(
-                f"{type(self).__name__}.merge: the number of columns differs "
-                f"({self.n_features_in_} here, {other.n_features_in_} there)."
-            )
-        if self._kind != other._kind:
-            raise StateError(f"{type(self).__name__}.merge: rows are {self._kind} here and {other._kind} there.")
-        check_columns(f"{type(self).__name__}.merge", self.column_names_, other.column_names_)
+        check_same_rows(self, other)
         before = self._copy_of_state()
         try:
             with single_threaded_blas():
@@ -249,7 +240,7 @@ class Learner(Saving, Intake, BaseEstimator):
             self._derived = {}
             self.n_seen_ += other.n_seen_
             self._position += other._position
-            self._check_merged(before["_dtype"], other._dtype)
+            check_merged(self, before["_dtype"], other._dtype)
         except BaseException as error:
             self._put_back(before)
             if isinstance(error, ArithmeticError):
@@ -261,18 +252,6 @@ class Learner(Saving, Intake, BaseEstimator):
         counts = {"n_seen_": self.n_seen_, "_position": self._position}  # `merge` adds up both sides
         self._put_back(other._copy_of_state() | counts)
         self._restored()
-
-    def _check_merged(self, ours: str, theirs: str) -> None:
-        """Raise `StateError` unless the merged state is valid and rows kept their dtype."""
-        try:
-            if self._dtype != ours:
-                raise Violation(f"of {ours} rows")
-            self._check_state()
-        except Violation as violation:
-            way_out = f" Rows are {ours} here and {theirs} there: give both sides the same." if ours != theirs else ""
-            raise StateError(
-                f"{type(self).__name__}.merge: the result would be invalid, {violation}.{way_out}"
-            ) from None
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Learn one checked, non-empty chunk. `n_seen_` still counts the rows before it."""
@@ -311,7 +290,6 @@ class Learner(Saving, Intake, BaseEstimator):
     @property
     def column_names_(self) -> list[str] | None:
         """Names of the columns learned from, where they are known."""
-        self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         return getattr(self, "_column_names", None) if names is None else list(names)
 
@@ -327,7 +305,7 @@ class Learner(Saving, Intake, BaseEstimator):
             raise
         if self._is_fitted():
             self._derived = {}
-            changed = {name for name, old in before.items() if not _same(old, getattr(self, name))}
+            changed = {name for name, old in before.items() if not is_same_value(old, getattr(self, name))}
             self._reset = getattr(self, "_reset", set()) | changed
         return self
 
@@ -347,7 +325,6 @@ class Learner(Saving, Intake, BaseEstimator):
     @property
     def n_retained_(self) -> int:
         """Rows kept now."""
-        self._check_fitted()
         return self._n_retained()
 
     def _n_retained(self) -> int:
@@ -357,7 +334,6 @@ class Learner(Saving, Intake, BaseEstimator):
     @property
     def nbytes_(self) -> int:
         """Bytes held now, all state together."""
-        self._check_fitted()
         return held_bytes(self._fields())
 
     # ---- checks ----------------------------------------------------------------------------------
@@ -421,38 +397,6 @@ class Learner(Saving, Intake, BaseEstimator):
                 )
             shrink(kept)
 
-    def _check_partner(self, other: Any) -> None:
-        name = type(self).__name__
-        if type(other) is not type(self):
-            raise StateError(f"{name}.merge: the other side is a {type(other).__name__}.")
-        if other is self:
-            raise StateError(f"{name}.merge: a learner can't be merged with itself; its rows would count twice.")
-        theirs = other.get_params(deep=False)
-        for key, mine in self.get_params(deep=False).items():
-            if key != "random_state" and not _same(mine, theirs[key]):
-                raise StateError(
-                    f"{name}.merge: {key} differs ({mine!r} here, {theirs[key]!r} there). "
-                    f"Fit both sides with the same {key}."
-                )
-
-    # ---- the rows given to fit, while the caller keeps them ---------------------------------------
-
-    def _remember_source(self, X: Any) -> None:
-        try:
-            self._source = weakref.ref(X)
-        except TypeError:  # lists can't be weakly referenced
-            self._source = None
-
-    def _find_source(self) -> Any:
-        self._check_fitted()
-        source = getattr(self, "_source", None)
-        X = None if source is None else source()
-        if X is None:
-            raise AttributeError(
-                "the rows given to fit no longer exist (they are not kept). Use predict(X) for labels."
-            )
-        return X
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.traits.sparse
@@ -471,17 +415,6 @@ def fits_one_chunk(X: Any) -> bool:
     if isinstance(X, Stream | str | os.PathLike) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         return False
     return getattr(X, "nbytes", 0) <= ONE_CHUNK_BYTES and not isinstance(X, np.memmap)
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    """Whether two parameters are equal; arrays, frames and parts are compared as packed for a file."""
-    if mine is theirs or callable(mine) or callable(theirs):
-        return mine is theirs or (type(mine) is type(theirs) and isinstance(mine, Part) and _packed(mine, theirs))
-    return _packed(mine, theirs)
-
-
-def _packed(mine: Any, theirs: Any) -> bool:
-    return to_bytes({"value": mine}) == to_bytes({"value": theirs})
 
 
 Learner._guard_members()

@@ -142,7 +142,15 @@ def check_targets(name: str, y: Any, count: int) -> np.ndarray:
     return y
 
 
-def check_same_kind(name: str, ours: np.ndarray | None, theirs: np.ndarray | None) -> None:
-    """Raise a `StateError` if targets are numbers on one side and strings on the other: numpy would cast them all."""
+def check_same_targets(name: str, ours: np.ndarray | None, theirs: np.ndarray | None) -> None:
+    """Raise a `StateError` if only one side has targets, or if only one has numbers: all would be cast."""
+    if (ours is None) != (theirs is None):
+        raise StateError(f"{name}: one side has targets and the other has none.")
     if ours is not None and theirs is not None and (ours.dtype.kind in "biuf") != (theirs.dtype.kind in "biuf"):
         raise StateError(f"{name}: targets are {ours.dtype} here and {theirs.dtype} there.")
+
+
+def check_all_or_none(name: str, y: np.ndarray | None, earlier: np.ndarray | None) -> None:
+    """Raise a `DataError` if targets came with earlier chunks and not with this one, or the other way round."""
+    if (y is None) != (earlier is None):
+        raise DataError(f"{name}: either all chunks come with targets or none does.")

@@ -253,7 +253,6 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     @property
     def history_(self) -> dict[str, np.ndarray]:
         """History of the rounds of learning."""
-        self._check_fitted()
         return self._rounds.columns_as_arrays()
 
     @property

@@ -32,7 +32,7 @@ def run_tiles(work: Callable[[slice], object], count: int, size: int) -> None:
 
 
 def _on_behalf_of(caller: int, work: Callable[[slice], object]) -> Callable[[slice], object]:
-    """`work` for another thread, the caller, which waits for it: `whose_work` gives access to locks of the caller."""
+    """`work` for another thread, the caller, which waits for it; `calling_thread` gives access to its locks."""
 
     def work_on(tile: slice) -> object:
         _here.caller = caller
@@ -41,7 +41,7 @@ def _on_behalf_of(caller: int, work: Callable[[slice], object]) -> Callable[[sli
     return work_on
 
 
-def whose_work() -> int:
+def calling_thread() -> int:
     """The id of the thread for which this one works: its own, or that of the caller whose tiles it runs."""
     return getattr(_here, "caller", None) or threading.get_ident()
 

@@ -1,6 +1,5 @@
 """Kernel recursive least squares (engel2004), with a dictionary of a fixed size (vanvaerenbergh2012)."""
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from modicum.kernels import KERNEL, Kernel, as_kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles
 from modicum.regress.base import Regressor, kernel_bytes
 from modicum.regress.dictionary import LEAST_NOISE, Dictionary
-from modicum.rows import Waiting, average_bytes, n_rows, take
+from modicum.rows import BufferedRows, average_bytes, n_rows, take
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import Is, Real
 from modicum.rules.params import BUDGET, NULL, Int, Number
@@ -108,12 +107,12 @@ class KRLS(Regressor):
     _invariants = {
         "_dictionary": Is(Dictionary),
         "_history": Is(History, width=2),
-        "_buffer": [NULL, Is(Waiting, at_most={"n": INITIAL_ROWS - 1})],
+        "_buffer": [NULL, Is(BufferedRows, at_most={"n": INITIAL_ROWS - 1})],
         "_typical_weight": Real(above=0.0),
         "intercept_": Real(),
     }
 
-    _buffer: Waiting | None  # the first rows, until there are enough to find the kernel's width from
+    _buffer: BufferedRows | None  # the first rows, until there are enough to find the kernel's width from
 
     def __init__(
         self,
@@ -137,27 +136,27 @@ class KRLS(Regressor):
             limit = self._most_prototypes(average_bytes(X), take(X, slice(2)))
             self._dictionary = Dictionary(self._given_kernel(), X, limit)
             self._history = History("n_seen", "prototypes")
-            self._buffer = Waiting(X, y, self._n_initial())
+            self._buffer = BufferedRows(X, y, self._n_initial())
         self._learn_rows(X, y, np.ones(n_rows(X)) if weight is None else weight, row_ids)
         self._settle(self.n_seen_ + n_rows(X))
 
     def _learn_rows(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> None:
         """Learn rows; the first ones of the stream are buffered, and learned again as others come."""
         if self._buffer is not None:
-            head = slice(0, self._n_initial() - len(self._buffer.ids))
+            head = slice(0, self._n_initial() - len(self._buffer))
             self._buffer.append(take(X, head), y[head], weight[head], row_ids[head])
             self._reinitialize(self._buffer)
             X, y, weight, row_ids = (take(column, slice(head.stop, None)) for column in (X, y, weight, row_ids))
         self._update(X, y, weight, row_ids)
 
-    def _reinitialize(self, buffer: Waiting) -> None:
+    def _reinitialize(self, buffer: BufferedRows) -> None:
         """Compute again what depends on the first rows, and learn them again."""
         rows, targets = buffer.rows.values, _given(buffer.targets)
         self._typical_weight = float(buffer.weights.mean())
         self.intercept_ = float(np.average(targets, weights=buffer.weights))
         self._dictionary = Dictionary(self._given_kernel().fitted(rows), rows, self._dictionary.limit)
         self._update(rows, targets, buffer.weights, buffer.ids)
-        if len(buffer.ids) == self._n_initial():
+        if len(buffer) == self._n_initial():
             self._buffer = None
 
     def _update(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> None:
@@ -177,28 +176,27 @@ class KRLS(Regressor):
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """Bytes held for dense rows of `n_features` columns, before any data is seen."""
         row_bytes, example = n_features * np.dtype(dtype).itemsize, np.zeros((2, n_features))
-        limit = self._most_prototypes(row_bytes, example)
-        return Plan.of(max(limit, self._n_initial()), **self._planned(limit, row_bytes, example))
+        return self._plan(self._most_prototypes(row_bytes, example), row_bytes, example)
 
-    def _planned(self, n_prototypes: int, row_bytes: int, example: Any) -> dict[str, int]:
-        return {
-            "prototypes_and_their_matrices": Dictionary.planned_bytes(n_prototypes, row_bytes),
-            "first_rows": self._n_initial() * (row_bytes + 3 * 8),  # with target, weight and id
-            "kernel_and_history": HISTORY_AND_SCALARS + kernel_bytes(self._given_kernel(), example),
-        }
+    def _plan(self, n_prototypes: int, row_bytes: int, example: Any) -> Plan:
+        return Plan.of(
+            max(n_prototypes, self._n_initial()),
+            prototypes_and_their_matrices=Dictionary.planned_bytes(n_prototypes, row_bytes),
+            first_rows=self._n_initial() * (row_bytes + 3 * 8),  # with target, weight and id
+            kernel_and_history=HISTORY_AND_SCALARS + kernel_bytes(self._given_kernel(), example),
+        )
 
     def _most_prototypes(self, row_bytes: int, example: Any) -> int:
         """Prototypes to hold at most; `example` are rows to fit the kernel to."""
         if self.n_prototypes is None and self.budget is None:
             raise ValueError(f"{type(self).__name__}: n_prototypes=None needs a budget; give one of the two.")
-        return as_budget(self.budget).rows_beside(
-            0,
-            self.n_prototypes,
-            useful=sys.maxsize,
-            at_least=1,
-            bytes_of=lambda n: sum(self._planned(n, row_bytes, example).values()),
+        n_prototypes, _ = as_budget(self.budget).split(
+            lambda n, _: self._plan(n, row_bytes, example),
+            n_produced=self.n_prototypes,
+            n_validation=0,
             what=f"{type(self).__name__} for rows of {format_bytes(row_bytes)}",
         )
+        return n_prototypes
 
     def _n_initial(self) -> int:
         """First rows to buffer; they count among the rows of a budget, and prototypes are among them."""
@@ -208,12 +206,10 @@ class KRLS(Regressor):
 
     @property
     def prototypes_(self) -> Any:
-        self._check_fitted()
         return self._dictionary.rows.values
 
     @property
     def prototype_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._dictionary.ids
 
     def picks(self) -> Picks:
@@ -226,12 +222,10 @@ class KRLS(Regressor):
 
     @property
     def kernel_(self) -> Kernel:
-        self._check_fitted()
         return self._dictionary.kernel
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     def predict(self, X: Any) -> np.ndarray:
@@ -259,7 +253,7 @@ class KRLS(Regressor):
             self._dictionary.merge(other._dictionary, shift, scale, self._novelty(), self.regularization)
         self._settle(n_seen)
 
-    def _learn_buffer(self, buffer: Waiting) -> None:
+    def _learn_buffer(self, buffer: BufferedRows) -> None:
         self._learn_rows(buffer.rows.values, _given(buffer.targets), buffer.weights, buffer.ids)
 
     # ---- contract --------------------------------------------------------------------------------
@@ -278,7 +272,7 @@ class KRLS(Regressor):
             self._dictionary.kernel = self._given_kernel().fitted(self.prototypes_)
 
     def _n_retained(self) -> int:
-        return max(len(self._dictionary), 0 if self._buffer is None else len(self._buffer.ids))
+        return max(len(self._dictionary), 0 if self._buffer is None else len(self._buffer))
 
 
 def _given(targets: np.ndarray | None) -> np.ndarray:

@@ -125,7 +125,6 @@ class PrototypeRegressor(Regressor):
 
     @property
     def selector_(self) -> Selector:
-        self._check_fitted()
         return self._selector
 
     @property

@@ -181,7 +181,7 @@ class SparseGPRegressor(Regressor):
         if not hasattr(self, "_model"):
             n_validation = self._validation_rows(average_bytes(X), take(X, slice(2)))
             projected = self.predictor == "projected"
-            self._model = SparseGPModel(self._objective(), settings, n_validation, projected, X, y)
+            self._model = SparseGPModel(self._given_objective(), settings, n_validation, projected, X, y)
             self._history = History(*HISTORY)
         first = 0
         while first < n_rows(X):
@@ -204,7 +204,7 @@ class SparseGPRegressor(Regressor):
     def _given_kernel(self) -> Kernel:
         return as_kernel(self.kernel, objects=getattr(self, "_kind", "dense") == "objects")
 
-    def _objective(self) -> Any:
+    def _given_objective(self) -> Any:
         return OBJECTIVES[self.objective, self.predictor]
 
     # ---- budget ----------------------------------------------------------------------------------
@@ -212,36 +212,34 @@ class SparseGPRegressor(Regressor):
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """Bytes held for dense rows of `n_features` columns, before any data is seen."""
         row_bytes, example = n_features * np.dtype(dtype).itemsize, np.zeros((2, n_features))
-        n_validation = self._validation_rows(row_bytes, example)
-        return Plan.of(self.n_active + n_validation, **self._planned(n_validation, row_bytes, example))
+        return self._plan(self._validation_rows(row_bytes, example), row_bytes, example)
 
-    def _planned(self, n_validation: int, row_bytes: int, example: Any) -> dict[str, int]:
-        projected = self.predictor == "projected"
-        planned = SparseGPModel.planned_bytes(self._objective(), self.n_active, n_validation, projected, row_bytes)
+    def _plan(self, n_validation: int, row_bytes: int, example: Any) -> Plan:
+        objective, projected = self._given_objective(), self.predictor == "projected"
+        planned = SparseGPModel.planned_bytes(objective, self.n_active, n_validation, projected, row_bytes)
         rest = HISTORY_AND_SCALARS + kernel_bytes(self._given_kernel(), example)
-        return planned | {"kernel_and_history": rest}
+        return Plan.of(self.n_active + n_validation, **planned, kernel_and_history=rest)
 
     def _validation_rows(self, row_bytes: int, example: Any) -> int:
         """Validation rows to hold; `example` are rows to fit the kernel to."""
-        return as_budget(self.budget).rows_beside(
-            self.n_active,
-            self.n_validation,
+        _, n_validation = as_budget(self.budget).split(
+            lambda _, n: self._plan(n, row_bytes, example),
+            n_produced=self.n_active,
+            n_validation=self.n_validation,
             useful=max(USEFUL_ROWS, USEFUL_PER_ACTIVE * self.n_active),
             at_least=self.n_active,
-            bytes_of=lambda n: sum(self._planned(n, row_bytes, example).values()),
             what=f"{type(self).__name__} with {self.n_active} active rows of {format_bytes(row_bytes)}",
         )
+        return n_validation
 
     # ---- what was learned ------------------------------------------------------------------------
 
     @property
     def active_(self) -> Any:
-        self._check_fitted()
         return self._model.active.rows
 
     @property
     def active_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._model.active.ids
 
     def picks(self) -> Picks:
@@ -252,38 +250,31 @@ class SparseGPRegressor(Regressor):
 
     @property
     def kernel_(self) -> Kernel:
-        self._check_fitted()
         return self._model.active.kernel
 
     @property
     def noise_(self) -> float:
-        self._check_fitted()
         return self._model.active.noise
 
     @property
     def log_likelihood_(self) -> float | None:
-        self._check_fitted()
         return self._model.log_likelihood
 
     @property
     def mean_squared_error_(self) -> float:
-        self._check_fitted()
         return self._model.mean_squared_error
 
     @property
     def n_swaps_(self) -> int:
-        self._check_fitted()
         return self._model.active.n_swaps
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        self._check_fitted()
         return self._history.columns_as_arrays()
 
     @property
     def is_exact_(self) -> bool:
         """Whether every row seen is active: then this is the exact Gaussian process."""
-        self._check_fitted()
         return self._model.is_exact
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -1,23 +1,36 @@
 """Rows of any kind: kept under slots, buffered, sampled."""
 
 from modicum.rows.bottom_k import BottomK
-from modicum.rows.kinds import are_objects, as_csr, average_bytes, equal_rows, is_sparse, n_rows, take
+from modicum.rows.buffered import BufferedRows
+from modicum.rows.kinds import (
+    TARGET_BYTES,
+    are_objects,
+    as_csr,
+    average_bytes,
+    bytes_with_target,
+    equal_rows,
+    is_sparse,
+    n_rows,
+    take,
+)
 from modicum.rows.rows import DenseRows, ObjectRows, Rows, RowsOf, SparseRows
-from modicum.rows.slots import put_values
-from modicum.rows.waiting import Waiting
+from modicum.rows.slots import find_slots, put_values
 
 __all__ = [
+    "TARGET_BYTES",
     "BottomK",
+    "BufferedRows",
     "DenseRows",
     "ObjectRows",
     "Rows",
     "RowsOf",
     "SparseRows",
-    "Waiting",
     "are_objects",
     "as_csr",
     "average_bytes",
+    "bytes_with_target",
     "equal_rows",
+    "find_slots",
     "is_sparse",
     "n_rows",
     "put_values",

@@ -8,7 +8,7 @@ below the threshold t, represents w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) o
 
 import numpy as np
 
-from modicum.rows.slots import put_values
+from modicum.rows.slots import find_slots, put_values
 from modicum.rules.invariants import Array, Real, Whole
 from modicum.state.part import Part
 
@@ -69,10 +69,7 @@ class BottomK(Part):
 
     def slots_of(self, row_ids: np.ndarray) -> np.ndarray:
         """The slots of kept rows with these ids, -1 where there is none."""
-        order = np.argsort(self.row_ids)
-        position = np.searchsorted(self.row_ids, row_ids, sorter=order)
-        slots = order[np.minimum(position, len(order) - 1)]
-        return np.where(self.row_ids[slots] == row_ids, slots, -1)
+        return find_slots(self.row_ids, row_ids)
 
     def shares(self) -> np.ndarray:
         """The share of the stream's weight that each kept row represents; they sum to 1."""

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
+
 
 def is_sparse(X: Any) -> bool:
     return sparse.issparse(X)
@@ -51,6 +53,11 @@ def average_bytes(X: Any) -> int:
     if is_sparse(X):
         return int(1.25 * X.nnz / X.shape[0] * (X.dtype.itemsize + X.indices.itemsize)) + X.indptr.itemsize
     return X.shape[1] * X.dtype.itemsize
+
+
+def bytes_with_target(X: Any, y: np.ndarray | None) -> int:
+    """Mean bytes of a row and its target."""
+    return average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize)
 
 
 def are_objects(X: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Values under slots, beside `Rows`."""
+"""Values and ids under slots, beside `Rows`."""
 
 import numpy as np
 
@@ -9,3 +9,12 @@ def put_values(column: np.ndarray, slots: np.ndarray, values: np.ndarray) -> np.
     grown = np.concatenate([column, values[len(values) - new :]])  # the right dtype, overwritten below
     grown[slots] = values
     return grown
+
+
+def find_slots(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The slots of wanted ids, -1 where there is none."""
+    if not len(ids):
+        return np.full(len(wanted), -1)
+    order = np.argsort(ids)
+    slots = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
+    return np.where(ids[slots] == wanted, slots, -1)

@@ -1,13 +1,14 @@
 """Budgets: bounds on the memory of learners, and plans of the memory they will use."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
 from modicum.exceptions import BudgetError
 
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
 
@@ -24,7 +25,7 @@ class Budget:
         if self.nbytes is None:
             assert self.rows is not None
             if self.rows < at_least:
-                raise BudgetError(f"{what} needs a budget of at least {at_least} rows; got {self.rows}.")
+                raise self._too_small(at_least, what)
             return self.rows
         fit = (self.nbytes - fixed_bytes) // row_bytes
         if fit < at_least:
@@ -37,53 +38,59 @@ class Budget:
             return self.rows_within(0, fixed_bytes=0, at_least=at_least, what=what)
         if bytes_of(at_least) > self.nbytes:
             raise self._too_small(bytes_of(at_least), what)
-        low, high = at_least, 2 * at_least
-        while bytes_of(high) <= self.nbytes:
-            low, high = high, 2 * high
-        while high - low > 1:  # bytes_of(low) fits, bytes_of(high) does not
-            middle = (low + high) // 2
-            low, high = (middle, high) if bytes_of(middle) <= self.nbytes else (low, middle)
-        return low
+        return _largest(bytes_of, self.nbytes, self.nbytes)
 
-    def rows_beside(
+    def split(
         self,
-        produced: int,
-        asked: int | None,
+        plan_of: "Callable[[int, int], Plan]",
         *,
-        useful: int,
-        at_least: int,
-        bytes_of: Callable[[int], int],
+        n_produced: int | None,
+        n_validation: int | None,
+        useful: int = 0,
+        at_least: int = 1,
         what: str,
-    ) -> int:
-        """The number of rows to keep beside the `produced` ones: `asked`, or if None at most `useful` that fit.
+    ) -> tuple[int, int]:
+        """Numbers of rows to produce and of validation rows: those that are given, or as many as the budget allows.
 
-        `bytes_of(n)` is the total size with n such rows. A `BudgetError` says what is needed for `asked` rows, or for
-        `at_least` rows if None.
+        `plan_of(n, w)` is the plan for n and w of them. `n_validation` is None for at most `useful` rows, and no fewer
+        than `at_least`: all that fit beside the rows to produce, or in half of the budget if their number is None too.
+        A `BudgetError` says what is needed.
         """
-        needed = at_least if asked is None else asked
-        if self.rows is not None and produced + needed > self.rows:
-            raise BudgetError(f"{what} needs a budget of at least {produced + needed:,} rows; got {self.rows:,}.")
-        if self.nbytes is not None and bytes_of(needed) > self.nbytes:
-            raise self._too_small(bytes_of(needed), what)
-        if asked is not None:
-            return asked
+        bound = self.nbytes if self.rows is None else self.rows
         useful = max(useful, at_least)
-        if self.rows is not None:
-            return min(useful, self.rows - produced)
-        return min(useful, self.most_within(bytes_of, at_least=at_least, what=what)) if self.nbytes else useful
+        if bound is None:
+            assert n_produced is not None
+            return n_produced, useful if n_validation is None else n_validation
+
+        def cost(n: int, w: int) -> int:
+            plan = plan_of(n, w)
+            return plan.nbytes if self.rows is None else plan.rows
+
+        fewest = n_produced or 1
+        needed = cost(fewest, at_least if n_validation is None else n_validation)
+        if needed > bound:
+            raise self._too_small(needed, what)
+        if n_validation is None:
+            share = bound if n_produced else bound // 2
+            n_validation = max(at_least, _largest(lambda w: cost(fewest, w), share, useful))
+        return n_produced or _largest(lambda n: cost(n, n_validation), bound, bound), n_validation
 
     def _too_small(self, needed: int, what: str) -> BudgetError:
-        """The error for a budget in bytes; the size that it states is sufficient."""
-        assert self.nbytes is not None
-        stated = format_bytes(needed)
-        if parse_bytes(stated) < needed:  # it was rounded down
+        """The error for a budget that is too small; the size that it states is sufficient."""
+        stated = f"{needed:,} rows" if self.nbytes is None else format_bytes(needed)
+        if self.nbytes is not None and parse_bytes(stated) < needed:  # it was rounded down
             stated = format_bytes(1.005 * needed)
-        return BudgetError(f"{what} needs a budget of at least {stated}; got {format_bytes(self.nbytes)}.")
+        return BudgetError(f"{what} needs a budget of at least {stated}; got {self}.")
 
     def __str__(self) -> str:
         if self.rows is None and self.nbytes is None:
             return "no budget"
         return f"{self.rows:,} rows" if self.nbytes is None else format_bytes(self.nbytes)
+
+
+def _largest(cost: Callable[[int], int], bound: int, most: int) -> int:
+    """The largest number up to `most` whose cost is within the bound."""
+    return bisect_right(range(most + 1), bound, key=cost) - 1
 
 
 def as_budget(value: int | str | Budget | None) -> Budget:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.rows import n_rows
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import Is
 from modicum.rules.params import NULL, RANDOM_STATE, Int
 from modicum.select.blocks import BlockSet
@@ -84,7 +85,7 @@ class BlockGreedy(OnlineGreedy):
     that any kernel on any rows can be used, and hold at most four times their usual size.
     """
 
-    _invariants = {"_F": [BUFFERING, Is(BlockSet, limit="_limit")]}
+    _invariants = {"_objective": [BUFFERING, Is(BlockSet, limit="_limit")]}
     _constraints = {
         **OnlineGreedy._constraints,
         "block_size": [NULL, Int(1)],
@@ -112,15 +113,15 @@ class BlockGreedy(OnlineGreedy):
     def _initialize(self, X: Any) -> None:
         super()._initialize(X)
         r = self._size_of_blocks(self._limit)
-        self._F = BlockSet(self._F.kernel, self.regularization, X, self._limit, r, self.neighbors)
+        self._objective = BlockSet(self._objective.kernel, self.regularization, X, self._limit, r, self.neighbors)
 
     def _choose_first(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        self._F.fill(X, self._rng)
+        self._objective.fill(X, self._rng)
         for slot in range(n_rows(X)):
             self._record(slot, row_ids[slot], None if y is None else y[slot])
 
     def _offer_block(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> int:
-        changes = self._F.offer(X, self.min_gain)
+        changes = self._objective.offer(X, self.min_gain)
         for i, slot in changes:
             self._record(slot, row_ids[i], None if y is None else y[i])
         return len(changes)
@@ -129,7 +130,7 @@ class BlockGreedy(OnlineGreedy):
         return min(n_chosen, self.block_size or max(1, round(np.sqrt(n_chosen))))
 
     def _value_now(self) -> float:
-        return self._F.estimate
+        return self._objective.estimate
 
     @property
     def estimate_(self) -> float:
@@ -138,19 +139,21 @@ class BlockGreedy(OnlineGreedy):
 
     @property
     def blocks_(self) -> np.ndarray:
-        self._check_fitted()
-        return self._F.blocks.block_of_slots() if self._buffered is None else np.zeros(self._n_retained(), np.int64)
+        if self._buffered is not None:
+            return np.zeros(len(self._buffered), np.int64)
+        return self._objective.blocks.block_of_slots()
 
-    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
+    def _plan(self, n_chosen: int, n_validation: int, row_bytes: int) -> Plan:
         blocks = BlockDiagonal.bytes_for(n_chosen, self._size_of_blocks(max(1, n_chosen)))
-        return {
-            "prototypes": n_chosen * (row_bytes + 16),
-            "blocks": blocks + Neighbors.bytes_for(n_chosen, self.neighbors) + 8 * n_chosen,
-            "history_and_scalars": self._kernel_bytes(row_bytes) + FIXED_BYTES,
-        }
+        return Plan.of(
+            n_chosen,
+            prototypes=n_chosen * (row_bytes + 16),
+            blocks=blocks + Neighbors.bytes_for(n_chosen, self.neighbors) + 8 * n_chosen,
+            history_and_scalars=self._kernel_bytes(row_bytes) + FIXED_BYTES,
+        )
 
     def _required_gain(self) -> float:
-        return self._F.required_gain(self.min_gain) if self._buffered is None else 0.0
+        return self._objective.required_gain(self.min_gain) if self._buffered is None else 0.0
 
     def _losses(self, F: Any) -> tuple[float, float]:
         return F.losses() if self._buffered is None else super()._losses(F)

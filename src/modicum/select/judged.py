@@ -11,6 +11,7 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.numeric.hoeffding import hoeffding_error
 from modicum.rows import BottomK, n_rows, take
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import MOST, Is, Scope, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, Int
 from modicum.select.guarantees import check_uniform, kernel_conditions
@@ -22,7 +23,7 @@ from modicum.select.selector import BUFFERING, FIXED_BYTES, SET_SCALARS, Selecto
 
 def _given(its: Scope) -> int | None:
     """The `n_validation` that was asked for, if the objective needs validation rows."""
-    return its["n_validation"] if its.owner._objective().needs_validation else 0
+    return its["n_validation"] if its.owner._given_objective().needs_validation else 0
 
 
 class JudgedSelector(Selector):
@@ -36,35 +37,36 @@ class JudgedSelector(Selector):
     }
     _invariants = {
         "_n_validation": Whole(lambda its: _given(its) or 0, lambda its: MOST if _given(its) is None else _given(its)),
-        "_F": [BUFFERING, Is(LogDet, limit="_limit"), Is(Validated, limit="_limit", n_validation="n_sample")],
+        "_objective": [BUFFERING, Is(LogDet, limit="_limit"), Is(Validated, limit="_limit", n_validation="n_sample")],
         "_sample": [BUFFERING, NULL, Is(BottomK, n="n_sample", at_most={"size": "_n_validation"})],
     }
 
     _useful_validation: int  # more validation rows take more time than they are worth
+    _n_empty_sets = 0  # held beside those with rows
 
     _n_validation: int  # validation rows at most
     _sample: BottomK | None
 
-    def _objective(self) -> Any:
+    def _given_objective(self) -> Any:
         return as_objective(self.objective)
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         super()._check_chunk(X, y)
-        if y is None and self._objective().needs_targets:
-            raise DataError(f"{type(self).__name__}: the objective {self._objective()!r} needs targets: give y.")
+        if y is None and self._given_objective().needs_targets:
+            raise DataError(f"{type(self).__name__}: the objective {self._given_objective()!r} needs targets: give y.")
 
     def _initialize(self, X: Any) -> None:
         super()._initialize(X)
-        self._sample = BottomK(self._n_validation) if self._F.needs_validation else None
+        self._sample = BottomK(self._n_validation) if self._objective.needs_validation else None
 
     def _empty(self, X: Any) -> Any:
-        return self._objective().fitted(X).empty_set(X, self._limit, self._n_validation)
+        return self._given_objective().fitted(X).empty_set(X, self._limit, self._n_validation)
 
     def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if self._sample is not None:
             slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
             self._put_validation(slots, take(X, chosen), None if y is None else y[chosen])
-        self._offer_unchosen(X, y, row_ids)
+        super()._learn_rows(X, y, weight, row_ids)
 
     def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         assert self._sample is not None
@@ -92,23 +94,26 @@ class JudgedSelector(Selector):
     def _set_sizes(self, row_bytes: int) -> None:
         self._limit, self._n_validation = self._sizes(row_bytes)
 
-    def _sizes(self, row_bytes: int, n_validation: int | None = 0, useful: int = 0) -> tuple[int, int]:
-        if self._objective().needs_validation:
-            n_validation, useful = self.n_validation, self._useful_validation
-        return super()._sizes(row_bytes, n_validation, useful)
+    def _validation_wanted(self) -> tuple[int | None, int]:
+        if not self._given_objective().needs_validation:
+            return 0, 0
+        return self.n_validation, self._useful_validation
 
     def _most_sets(self, n_chosen: int) -> int:
-        """Sets held at most."""
+        """Sets with rows in them, at most."""
         return 1
 
-    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
-        each = self._objective().set_bytes(n_chosen, n_validation, row_bytes) + 8 * n_validation  # a share per row
-        each += 16 * n_chosen + self._kernel_bytes(row_bytes) + SET_SCALARS
-        return {
-            "sets": self._most_sets(n_chosen) * each,
-            "validation_keys": 24 * n_validation,  # key, weight and id
-            "history_and_scalars": FIXED_BYTES,
-        }
+    def _plan(self, n_chosen: int, n_validation: int, row_bytes: int) -> Plan:
+        n_sets = self._most_sets(n_chosen)
+        each = self._given_objective().set_bytes(n_chosen, n_validation, row_bytes)
+        each += 16 * n_chosen + 8 * n_validation  # ids and targets, and a share per validation row
+        each += self._kernel_bytes(row_bytes) + SET_SCALARS
+        return Plan.of(
+            n_sets * n_chosen + n_validation,  # no two sets may have a row in common
+            sets=(n_sets + self._n_empty_sets) * each,
+            validation_keys=24 * n_validation,  # key, weight and id
+            history_and_scalars=FIXED_BYTES,
+        )
 
     def _n_retained(self) -> int:
         return super()._n_retained() + (len(self._sample) if self._buffered is None and self._sample is not None else 0)

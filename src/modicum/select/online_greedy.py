@@ -6,6 +6,7 @@ import numpy as np
 
 from modicum.kernels import KERNEL
 from modicum.rows import n_rows, take
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import Is, Whole
 from modicum.rules.params import Number
 from modicum.select.guarantees import OnlineGuarantee, kernel_conditions
@@ -75,7 +76,10 @@ class OnlineGreedy(Selector):
     monotone for any lambda.
     """
 
-    _invariants = {"_F": [BUFFERING, Is(LogDet, limit="_limit")], "_block_size": [BUFFERING, Whole(FEWEST, MOST)]}
+    _invariants = {
+        "_objective": [BUFFERING, Is(LogDet, limit="_limit")],
+        "_block_size": [BUFFERING, Whole(FEWEST, MOST)],
+    }
     _constraints = {
         **Selector._constraints,
         "kernel": [KERNEL],
@@ -100,12 +104,12 @@ class OnlineGreedy(Selector):
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def _objective(self) -> LogDet:
+    def _given_objective(self) -> LogDet:
         return LogDet(self.kernel, self.regularization)
 
     def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         start = 0
-        if not self._F.n_chosen:
+        if not self._objective.n_chosen:
             start, self._block_size = self._limit, FEWEST
             self._choose_first(take(X, slice(0, start)), y, row_ids)
         while start < n_rows(X):
@@ -117,13 +121,13 @@ class OnlineGreedy(Selector):
 
     def _choose_first(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Choose the first rows, all of them."""
-        block = self._F.look(X)
+        block = self._objective.look(X)
         for i in range(n_rows(X)):
             self._record(block.add(i), row_ids[i], None if y is None else y[i])
 
     def _offer_block(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> int:
         """Offer candidates in their order: each takes its best swap if that gains enough. Returns their number."""
-        block = self._F.look(X)
+        block = self._objective.look(X)
         swaps, start = 0, 0
         while found := block.first_swap(start, self._required_gain()):
             i, slot = found
@@ -134,14 +138,15 @@ class OnlineGreedy(Selector):
 
     def _value_now(self) -> float:
         """F, or its estimate."""
-        return self._F.value
+        return self._objective.value
 
-    def _plan_parts(self, n_chosen: int, n_validation: int, row_bytes: int) -> dict[str, int]:
-        return {
-            "prototypes": n_chosen * (row_bytes + 16),
-            "kernel_matrix_and_inverse": 16 * n_chosen * n_chosen,
-            "history_and_scalars": self._kernel_bytes(row_bytes) + FIXED_BYTES,
-        }
+    def _plan(self, n_chosen: int, n_validation: int, row_bytes: int) -> Plan:
+        return Plan.of(
+            n_chosen,
+            prototypes=n_chosen * (row_bytes + 16),
+            kernel_matrix_and_inverse=16 * n_chosen * n_chosen,
+            history_and_scalars=self._kernel_bytes(row_bytes) + FIXED_BYTES,
+        )
 
     # ---- guarantee -------------------------------------------------------------------------------
 

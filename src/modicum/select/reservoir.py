@@ -6,14 +6,12 @@ import numpy as np
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks
-from modicum.contract.validation import check_same_kind
-from modicum.exceptions import DataError, StateError
-from modicum.rows import BottomK, Rows, RowsOf, are_objects, average_bytes, n_rows, put_values, take
+from modicum.contract.validation import check_all_or_none, check_same_targets
+from modicum.rows import TARGET_BYTES, BottomK, Rows, RowsOf, are_objects, bytes_with_target, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Array, Is
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE
 
-TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
 SCALAR_BYTES = 256
 
 
@@ -88,22 +86,18 @@ class Reservoir(Learner):
 
     @property
     def points_(self) -> Any:
-        self._check_fitted()
         return self._rows.values
 
     @property
     def point_ids_(self) -> np.ndarray:
-        self._check_fitted()
         return self._sample.row_ids
 
     @property
     def targets_(self) -> np.ndarray | None:
-        self._check_fitted()
         return self._targets
 
     @property
     def point_weights_(self) -> np.ndarray:
-        self._check_fitted()
         return self._sample.total_weight * self._sample.shares()
 
     def picks(self) -> Picks:
@@ -113,19 +107,18 @@ class Reservoir(Learner):
     @property
     def is_exact_(self) -> bool:
         """Whether every row seen so far is kept."""
-        self._check_fitted()
         return self._sample.is_everything
 
     def _takes_objects(self, X: Any) -> bool:
         return are_objects(X)
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
-        if self._is_fitted() and (y is None) != (self._targets is None):
-            raise DataError("Reservoir: either all chunks come with targets or none does.")
+        if self._is_fitted():
+            check_all_or_none("Reservoir", y, self._targets)
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
-            self._sample = BottomK(self._size(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize)))
+            self._sample = BottomK(self._size(bytes_with_target(X, y)))
             self._rows = Rows.like(X, self._sample.size)
             self._targets = None if y is None else y[:0]
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
@@ -138,9 +131,7 @@ class Reservoir(Learner):
         self._targets = None if self._targets is None else self._targets[stay]
 
     def _merge(self, other: "Reservoir") -> None:
-        if (self._targets is None) != (other._targets is None):
-            raise StateError("Reservoir.merge: one side has targets and the other has none.")
-        check_same_kind("Reservoir.merge", self._targets, other._targets)
+        check_same_targets("Reservoir.merge", self._targets, other._targets)
         if other._sample.size < self._sample.size:
             self._shrink(other._sample.size)
         slots, chosen = self._sample.merge(other._sample)

@@ -78,8 +78,10 @@ class SieveSelector(JudgedSelector):
         "epsilon": [Number(0.0, 0.5, open_ends=True)],
     }
     _useful_validation = 500
+    _n_empty_sets = 1  # new sieves are copies of it
 
     _invariants = {
+        "_targets": [NULL, Array(None, 0, finite=False)],  # sieves have their own
         "_largest": [BUFFERING, Real(0.0)],
         "_is_one_pass": [BUFFERING, TRUTH],
         "_sieves": [BUFFERING, Each(Is(Sieve, limit="_limit", n_validation="n_sample"))],
@@ -115,20 +117,20 @@ class SieveSelector(JudgedSelector):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if not self._objective().monotone_submodular:
+        if not self._given_objective().monotone_submodular:
             raise ValueError(
                 f"{type(self).__name__}: sieves need an objective that is monotone and submodular, which "
-                f"{self._objective()!r} is not. Take StreamGreedy, or another objective."
+                f"{self._given_objective()!r} is not. Take StreamGreedy, or another objective."
             )
 
     def _initialize(self, X: Any) -> None:
-        super()._initialize(X)  # the set `_F` stays empty: new sieves are copies of it
+        super()._initialize(X)  # the set `_objective` stays empty
         self._largest = 0.0  # the largest gain of a single row so far
         self._sieves = []
         self._is_one_pass = True
 
     def _sets(self) -> list[Any]:
-        return [self._F, *(sieve.F for sieve in self._sieves)]
+        return [self._objective, *(sieve.F for sieve in self._sieves)]
 
     def _chosen(self) -> tuple[Any, np.ndarray, np.ndarray | None]:
         best = self._best()
@@ -138,7 +140,7 @@ class SieveSelector(JudgedSelector):
         for start in range(0, n_rows(X), CANDIDATES_PER_BLOCK):
             block = slice(start, start + CANDIDATES_PER_BLOCK)
             rows, targets, ids = take(X, block), None if y is None else y[block], row_ids[block]
-            alone = self._F.look(rows, targets).gains() - self._F.least_gain
+            alone = self._objective.look(rows, targets).gains() - self._objective.least_gain
             self._largest = max(self._largest, float(alone.max()))
             if self._largest > 0.0:
                 self._sift(rows, targets, ids)
@@ -153,7 +155,7 @@ class SieveSelector(JudgedSelector):
         self._sieves = [present.get(level) or self._new_sieve(level, y) for level in levels]
         self._sieves += [sieve for sieve in best if sieve.level not in levels]  # so that the value never falls
         growing = [sieve for sieve in self._sieves if not sieve.is_full]
-        shared = self._F.share(X) if growing else None
+        shared = self._objective.share(X) if growing else None
         for sieve in growing:
             sieve.sift(sieve.F.look(X, y, shared), y, row_ids, self._needed)
 
@@ -167,28 +169,19 @@ class SieveSelector(JudgedSelector):
         self._is_one_pass = False  # of the other's rows, only the chosen ones are offered
 
     def _new_sieve(self, level: float, y: np.ndarray | None) -> Sieve:
-        return Sieve(copy.deepcopy(self._F), float(level), y)
+        return Sieve(copy.deepcopy(self._objective), float(level), y)
 
     def _merge_sets(self, other: Any) -> None:
         super()._merge_sets(other)
         self.n_swaps_ = self._best().F.n_chosen
 
-    def _n_targets(self) -> int:
-        return 0  # sieves have their own
-
     def _best(self) -> Sieve:
-        nothing = Sieve(self._F, 0.0, self._targets)
+        nothing = Sieve(self._objective, 0.0, self._targets)
         return max(self._sieves, key=lambda sieve: sieve.value, default=nothing)
 
-    def _most_sieves(self, n_chosen: int) -> int:
+    def _most_sets(self, n_chosen: int) -> int:
         """Levels from the largest single gain m to 2 b m, rounded outwards, and the best set of a lower level."""
         return int(np.log(2 * max(1, n_chosen)) / np.log1p(self.epsilon)) + 3
-
-    def _most_sets(self, n_chosen: int) -> int:
-        return self._most_sieves(n_chosen) + 1  # the empty one
-
-    def _planned_rows(self, n_chosen: int, n_validation: int) -> int:
-        return self._most_sieves(n_chosen) * n_chosen + n_validation  # no two sets may have a row in common
 
     def _n_prototypes(self) -> int:
         """Rows in any of the sets; one that is in several, as told by its id, counts once."""
@@ -210,12 +203,11 @@ class SieveSelector(JudgedSelector):
             )
         return (
             f"{name}: the theorem needs one objective for the whole stream, and the validation sample of "
-            f"{self._objective()!r} changed after rows had been offered. Give all rows in one chunk, take "
+            f"{self._given_objective()!r} changed after rows had been offered. Give all rows in one chunk, take "
             'objective="logdet", which needs no sample, or StreamGreedy.'
         )
 
     @property
     def n_sieves_(self) -> int:
         """Sets held now."""
-        self._check_fitted()
         return len(self._sieves) if self._buffered is None else 0

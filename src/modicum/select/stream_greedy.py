@@ -116,16 +116,16 @@ class StreamGreedy(JudgedSelector):
         usual = CANDIDATES_PER_BLOCK if self.swaps == "eager" else CANDIDATES_PER_SWAP
         start = 0
         while start < n_rows(X):
-            missing = self._limit - self._F.n_chosen
+            missing = self._limit - self._objective.n_chosen
             rows = slice(start, start + max(usual, FIRST_BLOCK * missing))
-            block = self._F.look(take(X, rows), None if y is None else y[rows])
+            block = self._objective.look(take(X, rows), None if y is None else y[rows])
             changes = grow(block, missing, -np.inf)
-            changes += improve(block, None if self.swaps == "eager" else 1, self.min_gain * abs(self._F.value))
+            changes += improve(block, None if self.swaps == "eager" else 1, self.min_gain * abs(self._objective.value))
             for i, slot in changes:
                 self._record(slot, row_ids[rows][i], None if y is None else y[rows][i])
             self.n_swaps_ += len(changes) - missing
             start = rows.stop
-            self._history.record(self.n_seen_ + min(start, n_rows(X)), self._F.value, self.n_swaps_)
+            self._history.record(self.n_seen_ + min(start, n_rows(X)), self._objective.value, self.n_swaps_)
 
     def guarantee(self, confidence: float = 0.95) -> SwapGuarantee:
         """Theorem 4 of gomes2010 with the present numbers; a ValueError for the objective "error", which has none.
@@ -135,7 +135,7 @@ class StreamGreedy(JudgedSelector):
         """
         F = self._set()
         if not F.monotone_submodular:
-            raise ValueError(f"StreamGreedy: no theorem covers {self._objective()!r}: it is not submodular.")
+            raise ValueError(f"StreamGreedy: no theorem covers {self._given_objective()!r}: it is not submodular.")
         eta = max(self.min_gain * abs(F.value), self._best_swap(F))
         others = "that is not kept " if F.needs_validation else ""
         quiet = f"no row {others}gains more than {eta:.3g} by replacing a chosen one"

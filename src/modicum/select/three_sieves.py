@@ -131,7 +131,7 @@ class ThreeSieves(SieveSelector):
                 self._exponent -= 1
                 sieve.level = (1 + self.epsilon) ** self._exponent
 
-    def _most_sieves(self, n_chosen: int) -> int:
+    def _most_sets(self, n_chosen: int) -> int:
         return 1  # its set is kept at all levels
 
     def guarantee(self, confidence: float = 0.95) -> SieveGuarantee:

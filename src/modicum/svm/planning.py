@@ -1,11 +1,13 @@
 """What a classifier will hold, before any data."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from modicum.exceptions import BudgetError
 from modicum.rules.budget import Budget, Plan, format_bytes
 from modicum.state.packing import held_bytes
 from modicum.svm.candidates import Candidates
+from modicum.svm.classifier import Classifier
 from modicum.svm.core_limits import CORE_VECTORS, CoreLimits
 from modicum.svm.first_rows import FirstRows
 from modicum.svm.inputs import Inputs
@@ -30,6 +32,14 @@ class Shape:
     n_inputs: int
     n_entrants: int
     expects_more: bool = True  # classes, so that each entrant has a machine for an unseen one
+
+    @classmethod
+    def of(cls, classifier: Classifier, n_features: int, itemsize: int) -> Self:
+        """What a classifier that learns has to hold by now."""
+        tournament = classifier.tournament
+        expects_more = tournament.leader.machines.unseen is not None
+        left = len(tournament.inputs), len(tournament.entrants)
+        return cls(n_features, itemsize, len(classifier.labels), *left, expects_more)
 
     @property
     def n_machines(self) -> int:
@@ -61,6 +71,15 @@ def fixed_parts(shape: Shape, candidates: Candidates) -> dict[str, int]:
         "labels_and_settings": k * (2 * LABEL_BYTES + 8) + names + NUMBERS + shape.n_entrants * ENTRANT,
         "preparation_of_rows": inputs,
     }
+
+
+def plan_classifier(candidates: Candidates, budget: Budget, n_features: int, itemsize: int, n_classes: int) -> Plan:
+    """The plan of a classifier that is given dense rows."""
+    n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
+    shape = Shape(n_features, itemsize, n_classes, n_inputs, n_inputs * len(candidates.costs))
+    if candidates.is_linear:
+        return plan_linear(shape, candidates, has_tray=budget == Budget())
+    return plan_kernel(shape, candidates, budget)
 
 
 def plan_linear(shape: Shape, candidates: Candidates, *, has_tray: bool) -> Plan:

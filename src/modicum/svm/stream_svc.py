@@ -22,7 +22,7 @@ from modicum.svm.core_limits import CoreLimits
 from modicum.svm.first_rows import FirstRows
 from modicum.svm.guarantee import BallGuarantee
 from modicum.svm.labels import clean_labels
-from modicum.svm.planning import Shape, check_fits, plan_kernel, plan_linear
+from modicum.svm.planning import Shape, check_fits, plan_classifier
 from modicum.svm.record import log_probabilities
 from modicum.svm.tray import Tray
 
@@ -229,8 +229,7 @@ class StreamSVC(ClassifierMixin, Learner):
         if sample_weight is row_ids is None and self._put_on_tray(X, y):
             return self
         if self._is_fitted():
-            self._check_whole()
-            self._learn_tray()
+            self._check_fitted()
             return super().partial_fit(X, y, sample_weight, row_ids)
         try:
             return super().partial_fit(X, y, sample_weight, row_ids)
@@ -246,9 +245,9 @@ class StreamSVC(ClassifierMixin, Learner):
             return
         announced = self._expected if self._is_strict else None
         known = self._classifier.labels.values if announced is None else announced
-        strangers = np.setdiff1d(clean_labels(classes, "StreamSVC"), known)
-        if len(strangers):
-            raise ValueError(f"StreamSVC: class {str(strangers[0])!r} must be announced with the first chunk.")
+        unknown = np.setdiff1d(clean_labels(classes, "StreamSVC"), known)
+        if len(unknown):
+            raise ValueError(f"StreamSVC: class {str(unknown[0])!r} must be announced with the first chunk.")
 
     def _expect(self, y: Any, sample_weight: Any = None) -> None:
         """Expect the classes of the labels given to `fit`."""
@@ -274,7 +273,9 @@ class StreamSVC(ClassifierMixin, Learner):
         first = FirstRows(X, n_first) if n_first > 1 and not candidates.is_ellipsoid else None
         tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
         self._classifier = Classifier(tournament, first, tile)
-        self._tray = Tray(self.n_features_in_, self._dtype) if self._has_tray() else None
+        is_plain = self._kind == "dense" and not hasattr(self, "feature_names_in_")
+        has_tray = is_plain and candidates.is_linear and self.budget is None  # a budget would count the buffered rows
+        self._tray = Tray(self.n_features_in_, self._dtype) if has_tray else None
         if self._expected is not None:
             self._classifier.expect(self._expected, self._terms())
 
@@ -292,7 +293,8 @@ class StreamSVC(ClassifierMixin, Learner):
         return CoreLimits(budget, self.lookahead, held_bytes(beside))
 
     def _end_of_stream(self) -> None:
-        classifier = self._learned()
+        self._check_fitted()
+        classifier = self._classifier
         counts = classifier.record.confusion.sum(axis=1)
         shares = counts[counts > 0] / counts.sum()
         if self.class_weight is None and len(shares) > 1 and len(shares) * shares.min() < RARE:
@@ -304,11 +306,6 @@ class StreamSVC(ClassifierMixin, Learner):
             )
 
     # ---- single rows -----------------------------------------------------------------------------
-
-    def _has_tray(self) -> bool:
-        """Whether single rows are buffered: dense ones without names, where no budget counts them."""
-        is_plain = self._kind == "dense" and not hasattr(self, "feature_names_in_")
-        return is_plain and is_linear(self.kernel) and self.budget is None
 
     def _put_on_tray(self, X: Any, y: Any) -> bool:
         """Buffer a single row that needs no conversion; False if it has to be checked and learned as a chunk."""
@@ -329,32 +326,22 @@ class StreamSVC(ClassifierMixin, Learner):
         self.n_seen_ -= len(codes)  # they are counted again as they are learned
         self._learn_or_undo(rows, self._classifier.labels.values[codes], None, codes)
 
-    def _learned(self) -> Classifier:
-        """The classifier with all rows learned. All public answers use it, so that none depends on the tray."""
-        self._check_fitted()
+    def _check_fitted(self) -> None:
+        """All public answers call it: the buffered rows are learned first, so that none depends on the tray."""
+        super()._check_fitted()
         self._learn_tray()
-        return self._classifier
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; rows given before are learned with the old ones."""
         if self._is_fitted():
-            self._learned()
+            self._check_fitted()
         return super().set_params(**params)
 
     def to_bytes(self) -> bytes:
         """The exact state as bytes."""
         if self._is_fitted():
-            self._learned()
+            self._check_fitted()
         return super().to_bytes()
-
-    @property
-    def nbytes_(self) -> int:
-        """Bytes held now, all state together."""
-        self._learned()
-        return super().nbytes_
-
-    def _n_retained(self) -> int:
-        return self._learned().n_kept
 
     # ---- budget ----------------------------------------------------------------------------------
 
@@ -364,34 +351,21 @@ class StreamSVC(ClassifierMixin, Learner):
         Labels count as 32 characters each.
         """
         self._check_params()
-        candidates = Candidates.of(self)
-        n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
-        n_entrants = n_inputs * len(candidates.costs)
-        shape = Shape(n_features, np.dtype(dtype).itemsize, n_classes, n_inputs, n_entrants)
-        if candidates.is_linear:
-            return plan_linear(shape, candidates, has_tray=self.budget is None)
-        return plan_kernel(shape, candidates, as_budget(self.budget))
+        itemsize, budget = np.dtype(dtype).itemsize, as_budget(self.budget)
+        return plan_classifier(Candidates.of(self), budget, n_features, itemsize, n_classes)
 
     def _hold_budget_of_machines(self, terms: Terms) -> None:
         """Remove core vectors beyond the budget. Linear machines have a fixed size, which must fit."""
         self._classifier.hold_limits(terms)
         if self.budget is None or not is_linear(self.kernel):
             return
-        tournament = self._classifier.tournament
-        shape = Shape(
-            self.n_features_in_,
-            np.dtype(self._dtype).itemsize,
-            len(self._classifier.labels),
-            len(tournament.inputs),
-            len(tournament.entrants),
-            expects_more=tournament.leader.machines.unseen is not None,
-        )
+        shape = Shape.of(self._classifier, self.n_features_in_, np.dtype(self._dtype).itemsize)
         check_fits(as_budget(self.budget), shape, Candidates.of(self), held_bytes(self._fields()))
 
     # ---- merging ---------------------------------------------------------------------------------
 
     def _merge(self, other: Self) -> None:
-        mine, theirs = self._learned(), other._learned()
+        mine, theirs = self._classifier, other._classifier  # `merge` has learned the buffered rows of both
         if (self._is_strict or other._is_strict) and not np.array_equal(self.classes_, other.classes_):
             raise StateError("StreamSVC.merge: classes were announced, and those of the two sides differ.")
         mine.labels.check(theirs.labels.values)
@@ -399,13 +373,13 @@ class StreamSVC(ClassifierMixin, Learner):
         if theirs.first is not None:  # all its rows are held
             mine.learn_first_rows_of(theirs, self._terms())
         elif mine.first is not None:
-            self._go_on_from(other)
+            self._continue_from(other)
             self._classifier.learn_first_rows_of(mine, self._terms())
         elif not mine.merge(theirs, self._terms()):
             self._keep_longer(other)
         self._hold_budget_of_machines(self._terms())
 
-    def _go_on_from(self, other: Self) -> None:
+    def _continue_from(self, other: Self) -> None:
         """Adopt the state of the other side, but for the classes that were announced here."""
         announced = {name: value for name, value in vars(self).items() if name in ("_expected", "_is_strict")}
         self._adopt(other)
@@ -430,7 +404,7 @@ class StreamSVC(ClassifierMixin, Learner):
         )
         mine, theirs = self._classifier, other._classifier
         if theirs.tournament.rows > mine.tournament.rows:
-            self._go_on_from(other)
+            self._continue_from(other)
             self._classifier.add_classes(mine.labels, self._terms())
             theirs = mine
         self._classifier.weights.merge(theirs.weights)
@@ -439,7 +413,6 @@ class StreamSVC(ClassifierMixin, Learner):
 
     @property
     def classes_(self) -> np.ndarray:
-        self._check_fitted()
         return self._classifier.labels.sorted
 
     @property
@@ -452,46 +425,45 @@ class StreamSVC(ClassifierMixin, Learner):
         return coefficients[:, -1] if self.fit_intercept else np.zeros(len(coefficients))
 
     def _coefficients(self) -> np.ndarray:
-        classifier = self._learned()
         if not is_linear(self.kernel):
             raise AttributeError("with a kernel there are no weights of columns.")
-        return classifier.coefficients
+        return self._classifier.coefficients
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """Settings still in the tournament, the best one first."""
-        return self._learned().settings
+        return self._classifier.settings
 
     @property
     def radius_(self) -> np.ndarray:
-        return np.array([ball.radius for ball in self._learned().balls])
+        return np.array([ball.radius for ball in self._classifier.balls])
 
     @property
     def n_core_(self) -> int:
-        return sum(machine.n_core for machine in self._learned().answering)
+        return sum(machine.n_core for machine in self._classifier.answering)
 
     @property
     def kernel_(self) -> Kernel:
-        classifier = self._learned()
         if is_linear(self.kernel):
             raise AttributeError("the machines are linear.")
-        return classifier.kernel_balls[0].kernel
+        return self._classifier.kernel_balls[0].kernel
 
     @property
     def accuracy_(self) -> float:
-        return self._learned().record.accuracy
+        return self._classifier.record.accuracy
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        return self._learned().record.curve()
+        return self._classifier.record.curve()
 
     @property
     def confusion_(self) -> np.ndarray:
-        return self._learned().confusion
+        return self._classifier.confusion
 
     def guarantee(self) -> BallGuarantee:
         """Bounds on the radius of the smallest ball around all rows, and on the margin; with `ellipsoid=None`."""
-        classifier = self._learned()
+        self._check_fitted()
+        classifier = self._classifier
         if not classifier.balls:
             raise ValueError("StreamSVC: guarantees are about balls. Learn with ellipsoid=None.")
         leader, inputs = classifier.tournament.leader, classifier.tournament.inputs
@@ -501,13 +473,13 @@ class StreamSVC(ClassifierMixin, Learner):
     def prepare(self, X: Any) -> Any:
         """Rows as the machines see them: `decision_function(X)` is `prepare(X) @ coef_.T + intercept_`."""
         X = self._check_input(X)
-        Z = self._learned().tournament.prepare(X)
+        Z = self._classifier.tournament.prepare(X)
         return Z[:, : self.n_features_in_] if is_linear(self.kernel) else Z
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distances from the border of a class, in margins: shape (n,) for two classes, else (n, classes)."""
         X = self._check_input(X)
-        return self._learned().decide(X)
+        return self._classifier.decide(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
@@ -527,7 +499,7 @@ class StreamSVC(ClassifierMixin, Learner):
         probability = self.predict_proba(X)
         return {"prediction": self.classes_[probability.argmax(axis=1)], "probability": probability.max(axis=1)}
 
-    # ---- checks ----------------------------------------------------------------------------------
+    # ---- contract --------------------------------------------------------------------------------
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -540,10 +512,13 @@ class StreamSVC(ClassifierMixin, Learner):
         if self._is_fitted():
             self._classifier.labels.check(y)
         if self._is_strict and self._expected is not None:
-            strangers = y[~np.isin(y, self._expected)]
-            if len(strangers):
-                raise DataError(f"{name}: the label {str(strangers[0])!r} is not among the announced classes.")
+            unknown = y[~np.isin(y, self._expected)]
+            if len(unknown):
+                raise DataError(f"{name}: the label {str(unknown[0])!r} is not among the announced classes.")
         return y
+
+    def _n_retained(self) -> int:
+        return self._classifier.n_kept
 
     def _takes_objects(self, X: Any) -> bool:
         return not is_linear(self.kernel) and takes_objects(self.kernel, X)

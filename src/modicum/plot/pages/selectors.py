@@ -75,7 +75,7 @@ def value_section(learner: Any) -> list[Section]:
 
 def reported_value(learner: Any) -> tuple[str, float]:
     """The name of what is reported for the learner's objective, and the sign of the value in it."""
-    return OBJECTIVES.get(type(learner._objective()).__name__, ("value", 1.0))
+    return OBJECTIVES.get(type(learner._given_objective()).__name__, ("value", 1.0))
 
 
 def changes_name(learner: Any) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from modicum.select.objectives.subset import Meeting, SubsetObjective
+from modicum.select.objectives.subset import Comparison, SubsetObjective
 
 
 @dataclass(frozen=True)
@@ -56,25 +56,26 @@ class PredictionError(SubsetObjective):
         return -float(self.shares @ self._residuals() ** 2)
 
     def _residuals(self) -> np.ndarray:
-        return self.row_targets - self._F @ self.targets
+        return self.row_targets - self._sample_features @ self.targets
 
     def summary(self) -> Residuals:
         r = self._residuals()
-        return Residuals(self.inverse.inverse @ self.targets, r, (self.shares * r) @ self._F, self._squares())
+        Gr = (self.shares * r) @ self._sample_features
+        return Residuals(self.inverse.inverse @ self.targets, r, Gr, self._squares())
 
-    def gains(self, summary: Residuals, met: Meeting) -> np.ndarray:
-        step = self._candidate_residuals(summary, met) / met.v
-        return step * (2 * (met.C @ summary.r) - step * met.CC)
+    def gains(self, summary: Residuals, B: Comparison) -> np.ndarray:
+        step = self._candidate_residuals(summary, B) / B.v
+        return step * (2 * (B.C @ summary.r) - step * B.CC)
 
-    def swap_gains(self, summary: Residuals, met: Meeting) -> np.ndarray:
-        pair = self._pair(met)
+    def swap_gains(self, summary: Residuals, B: Comparison) -> np.ndarray:
+        pair = self._pair(B)
         a = summary.alpha / self.inverse.inverse.diagonal()
-        step = (self._candidate_residuals(summary, met)[:, None] + met.U * a) / pair.v
+        step = (self._candidate_residuals(summary, B)[:, None] + B.U * a) / pair.v
         back = a - pair.beta * step
-        Cr = (met.C @ summary.r)[:, None]
-        return step * (2 * (Cr + back * pair.CG) - step * met.CC[:, None]) - back * (back * summary.GG + 2 * summary.Gr)
+        Cr = (B.C @ summary.r)[:, None]
+        return step * (2 * (Cr + back * pair.CG) - step * B.CC[:, None]) - back * (back * summary.GG + 2 * summary.Gr)
 
-    def _candidate_residuals(self, summary: Residuals, met: Meeting) -> np.ndarray:
+    def _candidate_residuals(self, summary: Residuals, B: Comparison) -> np.ndarray:
         """e, the residuals of the candidates' targets."""
-        assert met.targets is not None
-        return met.targets - met.K @ summary.alpha
+        assert B.targets is not None
+        return B.targets - B.K @ summary.alpha

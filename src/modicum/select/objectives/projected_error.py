@@ -68,7 +68,7 @@ class ProjectedError(Validated):
     @property
     def value(self) -> float:
         """-L(A) / |W|."""
-        unexplained = self.weighted_targets @ (self.row_targets - self._F @ self.fit().beta)
+        unexplained = self.weighted_targets @ (self.row_targets - self._sample_features @ self.fit().beta)
         return -float(unexplained) / max(1, len(self.rows))
 
     @property
@@ -85,10 +85,10 @@ class ProjectedError(Validated):
 
     def fit(self) -> Solution:
         """beta and J of the chosen rows."""
-        return Solution.of(self.M, self.weighted_targets @ self._F)
+        return Solution.of(self.M, self.weighted_targets @ self._sample_features)
 
     def fill(self, slot: int, row: Any, m: np.ndarray, c: float, to_rows: np.ndarray, target: Any) -> None:
-        """A row takes `slot`; m and c are its part of M, `to_rows` its kernel values against the validation rows."""
+        """A row takes `slot`; m and c are its entries of M, `to_rows` its kernel values against the validation rows."""
         if slot == self.n_chosen:
             self.M = np.pad(self.M, (0, 1))
             m = np.append(m, c)
@@ -101,11 +101,11 @@ class ProjectedError(Validated):
 
     def put_rows(self, slots: np.ndarray, X: Any, shares: np.ndarray, y: np.ndarray | None = None) -> None:
         before, replaced = self.weights, slots[slots < len(self.rows)]
-        gone = _moments(self._F[replaced], before[replaced])
+        gone = _moments(self._sample_features[replaced], before[replaced])
         super().put_rows(slots, X, shares, y)
         stay = np.delete(np.arange(len(before)), replaced)
         if len(slots) < len(before) and np.allclose(self.weights[stay], before[stay], rtol=1e-12):
-            self.M += _moments(self._F[slots], self.weights[slots]) - gone
+            self.M += _moments(self._sample_features[slots], self.weights[slots]) - gone
         else:
             self._compute()
 
@@ -116,7 +116,7 @@ class ProjectedError(Validated):
     def _compute(self) -> None:
         """M from all rows."""
         K = jittered(self._features(self.chosen.values))
-        self.M = _moments(self._F, self.weights) + self.noise * K
+        self.M = _moments(self._sample_features, self.weights) + self.noise * K
 
     def _features(self, X: Any) -> np.ndarray:
         return self.kernel(X, self.chosen.values)
@@ -133,8 +133,8 @@ class ProjectedBlock(ValidatedBlock):
         self.m = np.zeros((len(self.own), F.limit))
         self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values)
 
-        def multiply(part: slice) -> None:
-            self.m[part, :n] += (self.to_rows[part] * weights) @ F.features.values[:, :n]
+        def multiply(tile: slice) -> None:
+            self.m[tile, :n] += (self.to_rows[tile] * weights) @ F.features.values[:, :n]
 
         run_tiles(multiply, len(self.own), TILE)
         self.c = F.noise * (1 + JITTER) * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, weights)
@@ -148,24 +148,24 @@ class ProjectedBlock(ValidatedBlock):
         self.m[:, slot] = F.noise * F.kernel(self.candidates, row)[:, 0] + self.to_rows @ (F.weights * self.to_rows[i])
         self.fit = F.fit()
 
-    def _gains(self, part: slice) -> np.ndarray:
-        _, pivot, e = self._meet(part)
+    def _gains(self, tile: slice) -> np.ndarray:
+        _, pivot, e = self._compare(tile)
         return e**2 / pivot / max(1, len(self.objective.rows))
 
-    def _swap_gains(self, part: slice) -> np.ndarray:
+    def _swap_gains(self, tile: slice) -> np.ndarray:
         own, beta = self.fit.inverse_diagonal, self.fit.beta
-        half, pivot, e = self._meet(part)
+        half, pivot, e = self._compare(tile)
         u = half @ self.fit.J
         e = e[:, None] + u * (beta / own)
         return (e**2 / (pivot[:, None] + u**2 / own) - beta**2 / own) / max(1, len(self.objective.rows))
 
-    def _meet(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _compare(self, tile: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """J m, pivot and e of candidates."""
-        m, c = self.m[part, : self.objective.n_chosen], self.c[part]
+        m, c = self.m[tile, : self.objective.n_chosen], self.c[tile]
         half = m @ self.fit.J.T
-        least = np.maximum(self.objective.noise * JITTER * self.own[part], ROUNDING * c)  # no pivot is smaller
+        least = np.maximum(self.objective.noise * JITTER * self.own[tile], ROUNDING * c)  # no pivot is smaller
         least = np.maximum(least, np.finfo(float).tiny)  # a row that is like nothing, itself included, gains nothing
-        return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least), self.b[part] - m @ self.fit.beta
+        return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least), self.b[tile] - m @ self.fit.beta
 
 
 def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ DRIFT = 1e-7  # relative to the largest kernel value: features with larger error
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Comparison:
     """Candidates against chosen and validation rows, in the notation of the module's text."""
 
     K: np.ndarray  # K_BA, (B, K)
@@ -44,7 +44,7 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What swaps need beside a `Meeting`: all (B, K)."""
+    """What swaps need beside a `Comparison`: all (B, K)."""
 
     beta: np.ndarray
     v: np.ndarray  # variance of the candidate once j is gone
@@ -80,36 +80,36 @@ class SubsetObjective(Validated):
         """What the scores of all candidates have in common, until the set or the sample changes."""
 
     @abstractmethod
-    def gains(self, summary: Any, met: Meeting) -> np.ndarray:
+    def gains(self, summary: Any, B: Comparison) -> np.ndarray:
         """The gain of adding each candidate."""
 
     @abstractmethod
-    def swap_gains(self, summary: Any, met: Meeting) -> np.ndarray:
+    def swap_gains(self, summary: Any, B: Comparison) -> np.ndarray:
         """The gain of replacing each chosen row by each candidate, (B, K)."""
 
-    def meet(self, K: np.ndarray, to_rows: np.ndarray, own: np.ndarray, targets: np.ndarray | None) -> Meeting:
+    def compare(self, K: np.ndarray, to_rows: np.ndarray, own: np.ndarray, targets: np.ndarray | None) -> Comparison:
         """Candidates with these kernel values against chosen rows, validation rows and themselves."""
         U = K @ self.inverse.inverse
         own = own + self.noise
         v = np.maximum(own - np.einsum("bk,bk->b", U, K), SMALLEST_LEFT * own)
-        C = to_rows - K @ self._F.T
+        C = to_rows - K @ self._sample_features.T
         weighted = C * self.shares
-        return Meeting(K, U, v, weighted, np.einsum("bw,bw->b", C, weighted), targets)
+        return Comparison(K, U, v, weighted, np.einsum("bw,bw->b", C, weighted), targets)
 
-    def _pair(self, met: Meeting) -> Pairs:
-        beta = met.U / self.inverse.inverse.diagonal()
-        return Pairs(beta, met.v[:, None] + beta * met.U, met.C @ self._F)
+    def _pair(self, B: Comparison) -> Pairs:
+        beta = B.U / self.inverse.inverse.diagonal()
+        return Pairs(beta, B.v[:, None] + beta * B.U, B.C @ self._sample_features)
 
     def _squares(self) -> np.ndarray:
         """GG, the sum of squares of each feature."""
-        return np.einsum("wk,wk,w->k", self._F, self._F, self.shares)
+        return np.einsum("wk,wk,w->k", self._sample_features, self._sample_features, self.shares)
 
     def _features(self, X: Any) -> np.ndarray:
         return self.kernel(X, self.chosen.values) @ self.inverse.inverse
 
     def fill(self, slot: int, row: Any, k: np.ndarray, to_rows: np.ndarray, own: float, target: Any) -> None:
         """Put a row into `slot`; k and `to_rows` are its kernel values against chosen and validation rows."""
-        n, refreshes, G = self.n_chosen, self.inverse.n_refreshes, self._F
+        n, refreshes, G = self.n_chosen, self.inverse.n_refreshes, self._sample_features
         covariance, gone, change = to_rows - G @ k, np.zeros(len(G)), np.zeros((2, self.limit))
         if slot < n:
             change[0, :n] = -self.inverse.inverse[slot] / self.inverse.inverse[slot, slot]
@@ -123,13 +123,13 @@ class SubsetObjective(Validated):
         change[1, : self.n_chosen] = self.inverse.inverse[slot]
         add_outer(self.features.values, np.stack([gone, covariance]), change)
         if self.inverse.n_refreshes > refreshes or self._has_drifted(slot):
-            self._F[:] = self._features(self.rows.values)
+            self._sample_features[:] = self._features(self.rows.values)
 
     def _has_drifted(self, slot: int) -> bool:
         """Whether G (K_AA + s2 I) = K_WA is violated for one chosen row: that in the slot after the given one."""
         other = (slot + 1) % self.n_chosen
         column = self.kernel(self.rows.values, take(self.chosen.values, slice(other, other + 1)))[:, 0]
-        error = np.abs(self._F @ self.inverse.matrix[other] - column).max(initial=0.0)
+        error = np.abs(self._sample_features @ self.inverse.matrix[other] - column).max(initial=0.0)
         return bool(error > DRIFT * self.inverse.matrix.diagonal().max())
 
 
@@ -153,14 +153,14 @@ class SubsetBlock(ValidatedBlock):
         self._summary = None
 
     def _gains(self, tile: slice) -> np.ndarray:
-        return self.objective.gains(self._summarize(), self._meet(tile))
+        return self.objective.gains(self._summarize(), self._compare(tile))
 
     def _swap_gains(self, tile: slice) -> np.ndarray:
-        return self.objective.swap_gains(self._summarize(), self._meet(tile))
+        return self.objective.swap_gains(self._summarize(), self._compare(tile))
 
-    def _meet(self, tile: slice) -> Meeting:
+    def _compare(self, tile: slice) -> Comparison:
         targets = None if self.targets is None else self.targets[tile]
-        return self.objective.meet(self._to_chosen(tile), self.to_rows[tile], self.own[tile], targets)
+        return self.objective.compare(self._to_chosen(tile), self.to_rows[tile], self.own[tile], targets)
 
     def _to_chosen(self, tile: slice) -> np.ndarray:
         return self.objective.kernel(take(self.candidates, tile), self.objective.chosen.values)

@@ -109,7 +109,7 @@ class Validated(Part):
         """Prepare candidates; `shared` is what `share` gave for them, if several sets look at them."""
 
     @property
-    def _F(self) -> np.ndarray:
+    def _sample_features(self) -> np.ndarray:
         """Features of the validation rows (W, K); a view."""
         return self.features.values[:, : self.n_chosen]
 

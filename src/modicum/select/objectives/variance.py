@@ -11,7 +11,7 @@ In the notation of `subset`, adding a candidate gains CC / v, and replacing j by
 
 import numpy as np
 
-from modicum.select.objectives.subset import Meeting, SubsetObjective
+from modicum.select.objectives.subset import Comparison, SubsetObjective
 
 
 class VarianceReduction(SubsetObjective):
@@ -32,7 +32,7 @@ class VarianceReduction(SubsetObjective):
 
     @property
     def value(self) -> float:
-        explained = np.einsum("wk,wk->w", self._F, self.kernel(self.rows.values, self.chosen.values))
+        explained = np.einsum("wk,wk->w", self._sample_features, self.kernel(self.rows.values, self.chosen.values))
         return float(self.shares @ explained)
 
     def summary(self) -> np.ndarray:
@@ -42,10 +42,10 @@ class VarianceReduction(SubsetObjective):
         """The loss of removing the least useful row."""
         return float((self._squares() / self.inverse.inverse.diagonal()).min())
 
-    def gains(self, summary: np.ndarray, met: Meeting) -> np.ndarray:
-        return met.CC / met.v
+    def gains(self, summary: np.ndarray, B: Comparison) -> np.ndarray:
+        return B.CC / B.v
 
-    def swap_gains(self, summary: np.ndarray, met: Meeting) -> np.ndarray:
-        pair = self._pair(met)
-        without = met.CC[:, None] + pair.beta * (2 * pair.CG + pair.beta * summary)
+    def swap_gains(self, summary: np.ndarray, B: Comparison) -> np.ndarray:
+        pair = self._pair(B)
+        without = B.CC[:, None] + pair.beta * (2 * pair.CG + pair.beta * summary)
         return without / pair.v - summary / self.inverse.inverse.diagonal()

@@ -7,48 +7,10 @@ from scipy import sparse
 from modicum import BlockGreedy, OnlineGreedy, SieveStreaming, SieveStreamingPlusPlus, StreamGreedy, ThreeSieves
 from modicum.exceptions import BudgetError
 from modicum.kernels import RBF, Precomputed
-from modicum.rules.budget import Budget
-from modicum.select.sizes import sizes_within
 
 X = np.random.default_rng(0).normal(size=(600, 4))
 SELECTORS = [OnlineGreedy, BlockGreedy, StreamGreedy, SieveStreaming, SieveStreamingPlusPlus, ThreeSieves]
 JUDGED = [StreamGreedy, SieveStreaming, SieveStreamingPlusPlus, ThreeSieves]
-
-
-def found(budget, n, w, useful=100):
-    """Sizes for a cost of 10 per prototype, 1 per validation row, and 5."""
-    given = {"n_prototypes": n, "n_validation": w, "useful": useful, "what": "It"}
-    return sizes_within(budget, lambda n, w: 10 * n + w + 5, **given)
-
-
-@pytest.mark.parametrize(
-    ("bound", "n", "w", "expected"),
-    [
-        (None, 7, None, (7, 100)),
-        (None, 7, 30, (7, 30)),
-        (90, 7, None, (7, 15)),  # what is left
-        (900, 7, None, (7, 100)),  # no more than is useful
-        (96, None, 11, (8, 11)),
-        (1000, None, None, (89, 100)),
-        (100, None, None, (6, 35)),  # half for the validation rows, beside one prototype
-        (16, 1, None, (1, 1)),
-    ],
-)
-def test_sizes(bound, n, w, expected):
-    for budget in (Budget(rows=bound), Budget(nbytes=bound)):
-        assert found(budget, n, w) == expected
-
-
-def test_the_largest_sizes_are_found_exactly():
-    for bound in range(15, 200):
-        n, _ = found(Budget(rows=bound), None, 0, useful=0)
-        assert 10 * n + 5 <= bound < 10 * (n + 1) + 5
-
-
-@pytest.mark.parametrize(("n", "w", "needed"), [(3, 8, "43 rows"), (3, None, "36 rows"), (None, 20, "35 rows")])
-def test_what_would_be_needed_is_told(n, w, needed):
-    with pytest.raises(BudgetError, match=f"It needs a budget of at least {needed}; got 30 rows"):
-        found(Budget(rows=30), n, w)
 
 
 @pytest.mark.parametrize("cls", SELECTORS)
@@ -70,7 +32,7 @@ def test_validation_rows(cls):
     kept = {"objective": "variance", "random_state": 0}
     assert len(cls(3, **kept).fit(Z)._sample) == useful
     assert len(cls(3, n_validation=70, **kept).fit(Z)._sample) == 70
-    sets = cls(3)._planned_rows(3, 0)
+    sets = cls(3)._plan(3, 0, 8).rows
     assert len(cls(3, budget=sets + 55, **kept).fit(Z)._sample) == 55
     assert cls(3, n_validation=70).fit(Z)._sample is None  # log-determinants need none
 
@@ -114,5 +76,5 @@ def test_validation_samples_of_different_sizes_merge():
         smaller = min(len(left._sample), len(right._sample))
         assert left._sample.size != right._sample.size
         left._merge(right)  # without the check of the budget
-        assert len(left._sample) == len(left._F.rows) == len(left._F.shares) == smaller
+        assert len(left._sample) == len(left._objective.rows) == len(left._objective.shares) == smaller
         left._check_state()

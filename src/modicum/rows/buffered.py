@@ -12,7 +12,7 @@ from modicum.rules.params import NULL
 from modicum.state.part import Part
 
 
-class Waiting(Part):
+class BufferedRows(Part):
     """Buffered rows with their ids, targets and weights."""
 
     _invariants = {
@@ -28,8 +28,16 @@ class Waiting(Part):
         self.targets = None if y is None else y[:0]
         self.weights = np.empty(0)
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def contents(self) -> tuple[Any, np.ndarray | None, np.ndarray, np.ndarray]:
+        """Rows, targets, weights and ids: what a learner is given of a chunk."""
+        return self.rows.values, self.targets, self.weights, self.ids
+
     def append(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
-        slots = np.arange(len(self.ids), len(self.ids) + n_rows(X))
+        slots = np.arange(len(self), len(self) + n_rows(X))
         self.rows.put(slots, X)
         self.ids = put_values(self.ids, slots, row_ids)
         self.weights = put_values(self.weights, slots, np.ones(len(slots)) if weight is None else weight)

@@ -1,0 +1,34 @@
+"""Rules that tie the state of exemplar clustering to its parameters."""
+
+from typing import Any
+
+from modicum.cluster.phantoms import phantom_class
+from modicum.kernels import as_dissimilarity
+from modicum.rules.invariants import Is, Scope, Violation
+
+
+class DissimilarityAsGiven:
+    """The rule that the dissimilarity in use is that of the parameters."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        given = as_dissimilarity(scope["dissimilarity"], objects=scope["kind"] == "objects")
+        if type(value) is not type(given) or getattr(value, "name", None) != getattr(given, "name", None):
+            raise Violation(f"that of the parameters, {scope['dissimilarity']!r}")
+
+
+class PhantomAsGiven(Is):
+    """The rule that the phantom is of the kind that the parameters ask for."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if type(value) is not phantom_class(scope["phantom"]):
+            raise Violation(f"that of the parameters, {scope['phantom']!r}")
+
+
+class SizeAsGiven:
+    """The rule that the sample has the size asked for; rows that differ in size may have outgrown a budget."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        asked = scope["n_validation"]
+        if asked is not None and value != asked and (value > asked or scope["kind"] == "dense"):
+            raise Violation(f"the n_validation of the parameters, {asked}; got {value}")
