@@ -255,7 +255,7 @@ def test_labels_of_changing_types():
         StreamSVC(1.0).partial_fit(X[:200], y[:200].astype(str)).partial_fit(X[200:], np.where(y[200:], "1", "long"))
     )
     assert model.classes_.tolist() == ["0", "1", "long"]
-    with pytest.raises(DataError, match="truth values here and were numbers before"):
+    with pytest.raises(DataError, match="booleans here and were numbers before"):
         StreamSVC(1.0).partial_fit(X, y).partial_fit(X, y == 1)
 
 

@@ -1,4 +1,4 @@
-"""The contract: a learner is a bounded state and a few verbs."""
+"""The contract: a learner is a bounded state and a few methods."""
 
 import os
 import weakref
@@ -138,7 +138,7 @@ class Learner(Saving, Intake, BaseEstimator):
         if not hasattr(X, "__len__") and not hasattr(X, "shape"):
             raise DataError(
                 f"{type(self).__name__}: rows must be an array, a sparse matrix, a data frame or a list; got a "
-                f"{type(X).__name__}. Chunks that come one by one are for `fit` and `learn`."
+                f"{type(X).__name__}. Give an iterable of chunks to `fit` or `learn`."
             )
         if n_rows(X) == 0:
             return
@@ -467,7 +467,7 @@ def _public_members(cls: type) -> dict[str, tuple[type, Any]]:
 
 
 def _fits_one_chunk(X: Any) -> bool:
-    """Whether rows are in memory already and few enough to check and copy at once."""
+    """Whether rows are in memory already and few enough to check and copy in one step."""
     if isinstance(X, Stream | str | os.PathLike) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         return False
     return getattr(X, "nbytes", 0) <= ONE_CHUNK_BYTES and not isinstance(X, np.memmap)

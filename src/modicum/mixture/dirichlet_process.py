@@ -22,7 +22,7 @@ FIRST_ROWS = 5000  # of the first search; each later one has twice as many, unti
 class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
     """Mixture whose number of components is learned, from rows that are all in memory.
 
-    The search begins with one component. Components are split along their principal directions, and merged, as long as
+    The search starts from one component. Components are split along their principal directions, and merged, as long as
     the free energy rises: a lower bound of the log-evidence, which penalizes the parameters of every component. The
     search is deterministic.
 

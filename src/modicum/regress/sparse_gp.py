@@ -47,7 +47,7 @@ class SparseGPRegressor(Regressor):
     a validation sample, a uniform reservoir of the stream. All rows are learned from: the projected process fits
     functions spanned by k(., A) to every target seen, through sums that are translated when active rows or
     hyper-parameters change. Hyper-parameters are fitted to the first rows and then adapted to the sparse model as the
-    stream goes on.
+    stream continues.
 
     With no more than `n_active` rows, this is the exact Gaussian process.
 
@@ -77,7 +77,7 @@ class SparseGPRegressor(Regressor):
     predictor : {"projected", "active"}, default="projected"
         Predict from the targets of all rows, or from those of the active rows alone, as in the paper.
     adapt : bool or None, default=None
-        Whether hyper-parameters of the projected process are adapted as the stream goes on. None: if noise is None.
+        Whether hyper-parameters of the projected process are adapted as the stream continues. None: if noise is None.
     min_gain : float, default=1e-4
         What a swap must gain, relative to the present value of the objective.
     random_state : int, Generator or None, default=None

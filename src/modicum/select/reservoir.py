@@ -13,7 +13,7 @@ from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Array, Is
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE
 
-TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
+TARGET_BYTES = 8  # always planned for: a plan does not know whether there are targets
 SCALAR_BYTES = 256
 
 
@@ -58,7 +58,7 @@ class Reservoir(Learner):
     References
     ----------
     efraimidis2006, A-Res and its exponential jumps. cohen2007, section 3 (weights of a bottom-k sample).
-    Departures: the keys below the threshold are drawn for a whole chunk at once, as points of a Poisson process;
+    Departures: the keys below the threshold are drawn for a whole chunk, as points of a Poisson process;
     `point_weights_` are scaled to sum to the total weight.
     """
 

@@ -26,15 +26,15 @@ TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all proto
 BUFFERING = AbsentWhile(lambda its: its["_buffered"] is not None)  # there is no set yet
 FIXED_BYTES = 512 * 3 * 8 + 2048  # the history and all scalars
 SET_SCALARS = 256  # bytes of the scalars of one set
-TARGET_BYTES = 8  # planned for, whether targets come or not: a plan does not know
+TARGET_BYTES = 8  # always planned for: a plan does not know whether there are targets
 
 
 class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Base of the selectors. A subclass writes `_objective`, `_offer`, `_plan_parts` and what else differs.
 
     The first `n_prototypes` rows are buffered: the width of a kernel may have to be found from them, and until then all
-    of them are chosen. Afterwards `_F` is the objective with the chosen set. Weights count where rows validate; a
-    candidate is a candidate, however often it was seen.
+    of them are chosen. Afterwards `_F` is the objective with the chosen set. Weights only affect validation
+    samples: a candidate counts once, however often it was seen.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
@@ -112,14 +112,14 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._history = History("n_seen", "value", "swaps")
             self.n_swaps_ = 0
         if self._buffered is not None and len(self._buffered.ids) + n_rows(X) < self._limit:
-            self._objective().fitted(X).kernel.diagonal(X)  # rows that the kernel can't take are refused as they come
+            self._objective().fitted(X).kernel.diagonal(X)  # refuses rows that the kernel can't take
             self._buffered.append(X, y, weight, row_ids)
         else:
             if self._buffered is not None:
                 X, y, weight, row_ids = self._initialize_with(self._buffered, X, y, weight, row_ids)
             self._learn_rows(X, y, weight, row_ids)
         if self._rows_differ_in_size():
-            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # an error: none can be spared
+            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # raises: none can be dropped
 
     def _initialize_with(self, buffered: Waiting, X: Any, y: Any, weight: Any, row_ids: np.ndarray) -> tuple[Any, ...]:
         """Initialize the set; returns the buffered rows and the new ones together."""
@@ -279,7 +279,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             raise StateError(f"{type(self).__name__}.merge: one side has targets and the other has none.")
         check_same_kind(f"{type(self).__name__}.merge", self.targets_, other.targets_)
         buffered = self._buffered
-        if buffered is not None and other._buffered is None:  # go on from the side that has been initialized
+        if buffered is not None and other._buffered is None:  # continue from the side that has been initialized
             self._adopt(other)
             self._learn_rows(buffered.rows.values, buffered.targets, buffered.weights, buffered.ids)
         elif other._buffered is not None:

@@ -118,7 +118,7 @@ class SieveSelector(JudgedSelector):
         if not self._objective().monotone_submodular:
             raise ValueError(
                 f"{type(self).__name__}: sieves need an objective that is monotone and submodular, which "
-                f"{self._objective()!r} is not. Take StreamGreedy, or another objective."
+                f"{self._objective()!r} is not. Use StreamGreedy, or another objective."
             )
 
     def _initialize(self, X: Any) -> None:
@@ -191,7 +191,7 @@ class SieveSelector(JudgedSelector):
         return self._most_sieves(n_chosen) * n_chosen + n_validation  # no two sets may have a row in common
 
     def _n_prototypes(self) -> int:
-        """Rows in any of the sets; one that is in several, as told by its id, counts once."""
+        """Rows in any of the sets; rows with the same id count once."""
         return len(np.unique(np.concatenate([np.empty(0, np.int64), *(sieve.ids for sieve in self._sieves)])))
 
     def _guarantee(self, ratio: float, paper: str, confidence: float, *conditions: str) -> SieveGuarantee:
@@ -210,7 +210,7 @@ class SieveSelector(JudgedSelector):
             )
         return (
             f"{name}: the theorem needs one objective for the whole stream, and the validation sample of "
-            f"{self._objective()!r} changed after rows had been offered. Give all rows in one chunk, take "
+            f"{self._objective()!r} changed after rows had been offered. Give all rows in one chunk, use "
             'objective="logdet", which needs no sample, or StreamGreedy.'
         )
 

@@ -37,7 +37,7 @@ class StreamGreedy(JudgedSelector):
     Cost: O(b^2 + b d) time per row for "logdet", O(W (b + d)) for the others with W validation rows; memory
     O(b^2 + b d), and O(W (b + d)) for the others.
 
-    Which to take: `OnlineGreedy` for "logdet"; this one for objectives that are evaluated on other rows, and
+    Which to use: `OnlineGreedy` for "logdet"; this one for objectives that are evaluated on other rows, and
     `ExemplarClustering` for exemplars under a dissimilarity.
 
     Parameters

@@ -20,7 +20,7 @@ def _most(its: Scope) -> float:
 class ThreeSieves(SieveSelector):
     """Rows of a stream that maximise a submodular objective, with one guess of the best value at a time.
 
-    Grows one set as `SieveStreaming` does for its highest level, and goes one level down after `patience` consecutive
+    Grows one set as `SieveStreaming` does for its highest level, and lowers the level after `patience` consecutive
     refusals: by then it is likely that hardly any row of the stream would be accepted.
 
     Guarantee: at least 1 / (2 + 2 epsilon) of the best possible value if the set is full and no row of the stream was

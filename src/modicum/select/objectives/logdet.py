@@ -105,7 +105,7 @@ class LogDet(Part):
         return -float(np.log(self.inverse.inverse.diagonal().max())) - self.least_gain
 
     def ceiling(self, n_chosen: int, largest_own: float) -> float:
-        """What no set of so many rows can exceed, beyond their least gains, if k(x, x) is at most `largest_own`."""
+        """What no set of this many rows can exceed, beyond their least gains, if k(x, x) is at most `largest_own`."""
         return n_chosen * float(np.log1p(largest_own / self.regularization))  # Hadamard's inequality
 
     def share(self, candidates: Any) -> np.ndarray:
