@@ -46,7 +46,7 @@ def test_the_largest_sizes_are_found_exactly():
 
 
 @pytest.mark.parametrize(("n", "w", "needed"), [(3, 8, "43 rows"), (3, None, "36 rows"), (None, 20, "35 rows")])
-def test_what_would_be_needed_is_told(n, w, needed):
+def test_errors_say_what_would_be_needed(n, w, needed):
     with pytest.raises(BudgetError, match=f"It needs a budget of at least {needed}; got 30 rows"):
         found(Budget(rows=30), n, w)
 

@@ -234,7 +234,7 @@ def test_a_column_with_broken_bytes_is_not_left_out(tmp_path, cell):
         (b"PK\x03\x04", "this is a zip file."),
     ],
 )
-def test_what_is_no_utf8_text(tmp_path, data, what):
+def test_files_that_are_not_utf8_text(tmp_path, data, what):
     (tmp_path / "x.csv").write_bytes(data)
     assert f"x.csv: {what}" in error(tmp_path / "x.csv")
 

@@ -152,7 +152,7 @@ def test_an_outlier_leaves_all_candidates_finite(settings, outlier):
 
 @pytest.mark.parametrize("C", [1e-8, 1e10])
 @every_kind
-def test_extreme_prices_of_slack(settings, C):
+def test_extreme_values_of_C(settings, C):
     X, y = data(2000)
     model = StreamSVC(**{**settings, "C": C}).partial_fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
