@@ -87,11 +87,12 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
         or, when the rows are Python objects, of two objects. The first argument is the exemplar.
     phantom : str, row or float, default="far"
-        The phantom exemplar: "far" (farther from every row than any exemplar, so that F orders sets as the mean
-        dissimilarity to the nearest exemplar does), the "mean" of the stream, the "origin", "random" (a random vector
-        of the data's spread), a row, or a number, its dissimilarity to every row. Objects: "far" or a number.
+        The phantom exemplar: "far" (farther from every row than any exemplar, so that only the mean dissimilarity
+        to the nearest exemplar matters), the "mean" of the stream, the "origin", "random" (a random vector of the
+        data's spread), a row, or a number, its dissimilarity to every row. Objects: "far" or a number.
     swaps : {"eager", "one"}, default="eager"
-        Per block of candidates take every swap that gains enough, best first, or one as in the paper.
+        "eager" takes every swap of a block of candidates that gains enough, best first; "one" only one, as in the
+        paper.
     min_gain : float, default=1e-5
         The paper's eta: what a swap must gain, relative to the present loss.
     patience : int or None, default=None

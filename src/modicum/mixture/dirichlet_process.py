@@ -36,7 +36,7 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
         Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts. A
         `modicum.families` object sets the prior.
     concentration : float, default=1.0
-        Of the Dirichlet process: the larger, the more small components are expected.
+        Concentration of the Dirichlet process: with a larger one, more small components are expected.
     max_components : int or None, default=None
     tol : float, default=3e-3
         Iterations stop, and splits and merges are rejected, when the free energy per row improves by less than this.

@@ -48,7 +48,7 @@ class KRLS(Regressor):
     Parameters
     ----------
     n_prototypes : int or None, default=1000
-        Most rows in the dictionary. None: as many as the budget allows.
+        Maximum number of rows in the dictionary. None: as many as the budget allows.
     budget : int, str or None, default=None
         Bound on everything held: rows, or a size such as "4 MiB".
     kernel : str, Kernel or callable, default="rbf"

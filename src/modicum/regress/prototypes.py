@@ -43,9 +43,10 @@ class PrototypeRegressor(Regressor):
     selector : selector or None, default=None
         Any of the selectors, such as `OnlineGreedy(200)`. None: `BlockGreedy(200)`.
     regularization : float, default=1e-3
-        The paper's eta.
+        The paper's eta: larger values keep the weights smaller.
     fit_on : {"sample", "prototypes"}, default="sample"
-        Rows that the weights are fitted on. Only "sample" uses `sample_weight`.
+        Rows that the weights are fitted on: a uniform "sample" of the stream, or the "prototypes". Only "sample" uses
+        `sample_weight`.
     n_points : int, default=2000
         Rows of the sample, for `fit_on="sample"`. They are kept beside the prototypes and only serve to fit weights.
     fit_intercept : bool, default=True

@@ -29,7 +29,8 @@ class SieveStreaming(SieveSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB". All sets count.
     objective : {"logdet", "variance"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
+        "logdet" or "variance"; or, with parameters, `LogDet(kernel, regularization)` or
+        `VarianceReduction(kernel, noise)`.
     epsilon : float, default=0.1
         Levels are a factor of 1 + epsilon apart.
     n_validation : int or None, default=None

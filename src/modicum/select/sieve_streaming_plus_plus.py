@@ -27,7 +27,8 @@ class SieveStreamingPlusPlus(SieveSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB". All sets count.
     objective : {"logdet", "variance"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
+        "logdet" or "variance"; or, with parameters, `LogDet(kernel, regularization)` or
+        `VarianceReduction(kernel, noise)`.
     epsilon : float, default=0.1
         Thresholds are a factor of 1 + epsilon apart.
     n_validation : int or None, default=None

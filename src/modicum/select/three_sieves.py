@@ -34,7 +34,8 @@ class ThreeSieves(SieveSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB".
     objective : {"logdet", "variance"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
+        "logdet" or "variance"; or, with parameters, `LogDet(kernel, regularization)` or
+        `VarianceReduction(kernel, noise)`.
     epsilon : float, default=0.1
         Levels are a factor of 1 + epsilon apart.
     patience : int, default=500

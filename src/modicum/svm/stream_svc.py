@@ -68,9 +68,9 @@ class StreamSVC(ClassifierMixin, Learner):
     Parameters
     ----------
     C : float, "auto" or list of floats, default="auto"
-        Weight of margin violations. "auto" chooses among 1, 10, 100 (balls: 0.1, 1, 10); a list is chosen from.
+        Weight of margin violations, or a list to choose from. "auto": 1, 10, 100 (balls: 0.1, 1, 10).
     ellipsoid : "auto", "diagonal", "full" or None, default="auto"
-        Shape of the covariance. "auto" is full up to 63 columns. None, or a kernel or `n_balls`, makes it a ball.
+        Shape of the covariance; "auto" is full up to 63 columns. None, a kernel or `n_balls` selects a ball.
     lookahead : int, default=10
         For a ball: rows outside that are buffered and then enclosed together, the paper's L. 1 is its Algorithm 1.
     n_balls : int, default=1
