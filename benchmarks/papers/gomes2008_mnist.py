@@ -1,4 +1,4 @@
-"""MNIST of gomes2008 (section 2.6 and Figure 2.1): 60,000 digits through the memory of 6,000, beside our own batch fit.
+"""MNIST of gomes2008 (section 2.6 and Figure 2.1): 60,000 digits through the memory of 6,000, against our batch fit.
 
     python benchmarks/papers/gomes2008_mnist.py [--quick]
 

@@ -1,4 +1,4 @@
-"""Tables 2.1 and 2.2 of gomes2008: held-out likelihood against memory, beside particle filters; digits for Caltech 4.
+"""Tables 2.1 and 2.2 of gomes2008: held-out likelihood against memory, against particle filters; digits for Caltech 4.
 
     python benchmarks/papers/gomes2008_particles.py [--quick]
 

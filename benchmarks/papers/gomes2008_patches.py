@@ -4,7 +4,7 @@
 
 Patches of 7 x 7 pixels from CIFAR-10, in grey, in place of the Corel images, without those that hardly vary, of unit
 norm; Gaussians with diagonal covariances; memory of 30,000 rows, half of it the epoch; the stream's length is given.
-Centers are shown after 30,000, 150,000 and 330,000 patches. 10,000 others are held out; beside ours, a batch fit
+Centers are shown after 30,000, 150,000 and 330,000 patches. 10,000 others are held out; against ours, a batch fit
 on the first 30,000 patches, which is what that memory holds without clumps.
 
 The paper counts 109 MB for "the best estimate model, the clumps, and the responsibilities", where batch would need 773

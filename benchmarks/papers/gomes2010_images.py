@@ -3,10 +3,10 @@
     python benchmarks/papers/gomes2010_images.py [--quick]
 
 10,000 images as rows of 3,072 numbers, each minus its own mean, of unit norm; K = 200, a random phantom.
-Figure 2: exemplars and cluster sizes, validation sample of a fifth (as in the paper) and of all rows, beside online
+Figure 2: exemplars and cluster sizes, validation sample of a fifth (as in the paper) and of all rows, against online
 k-means initialised with 200 random images. Figure 3: one cluster. Figure 4: utility on 2,000 held-out rows against run
 time, for blocks of 500, 1,000, 2,000 candidates and validation samples of 10, 20, 40%, one swap per block from
-the empty set (the paper's Algorithm 1, from the parts in `modicum.select`), beside ExemplarClustering.
+the empty set (the paper's Algorithm 1, from the parts in `modicum.select`), against ExemplarClustering.
 
 The paper had 1.5 million images, K = 200 and 600 blocks in Figure 4. Here are 10,000, so the blocks repeat the data,
 and to save time K = 100 there with 150 blocks (the first 100 add exemplars). A cluster of

@@ -1,4 +1,4 @@
-"""Four learners on four shards, merged, beside one learner that saw everything.
+"""Four learners on four shards, merged, against one learner that saw everything.
 
     python benchmarks/papers/gomes2010_merge.py [--quick]
 

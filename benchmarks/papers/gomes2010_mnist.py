@@ -1,4 +1,4 @@
-"""Figure 1 of gomes2010: exemplars of MNIST after one pass, beside batch and online k-means.
+"""Figure 1 of gomes2010: exemplars of MNIST after one pass, against batch and online k-means.
 
     python benchmarks/papers/gomes2010_mnist.py [--quick]
 

@@ -1,4 +1,4 @@
-"""Four learners on four shards, merged, beside one that saw the whole stream: MNIST, 8 against 9.
+"""Four learners on four shards, merged, against one that saw the whole stream: MNIST, 8 against 9.
 
     python benchmarks/papers/rai2009_shards.py [--quick]
 

@@ -1,4 +1,4 @@
-"""Figure 2 (a) of schlegel2017: learning curves on Boston Housing, prototypes beside KRLS.
+"""Figure 2 (a) of schlegel2017: learning curves on Boston Housing, prototypes against KRLS.
 
     python benchmarks/papers/schlegel2017_boston.py [--quick]
 

@@ -1,4 +1,4 @@
-"""k-means of 100,000 rows through a coreset of 5,000: modicum beside scikit-learn, FAISS, River and other coresets.
+"""k-means of 100,000 rows through a coreset of 5,000: modicum against scikit-learn, FAISS, River and other coresets.
 
     python benchmarks/speed/coreset_kmeans.py [--quick] [--peer-python INTERPRETER]
 

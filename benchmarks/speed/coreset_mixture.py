@@ -1,4 +1,4 @@
-"""Gaussian mixtures of half a million rows through coresets: modicum beside EM on all rows and on random ones.
+"""Gaussian mixtures of half a million rows through coresets: modicum against EM on all rows and on random ones.
 
     python benchmarks/speed/coreset_mixture.py [--quick]
 

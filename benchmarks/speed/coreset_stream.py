@@ -1,4 +1,4 @@
-"""k-means of a stream of 50 million rows, in 64 MiB: StreamKMeans beside scikit-learn, BICO and River.
+"""k-means of a stream of 50 million rows, in 64 MiB: StreamKMeans against scikit-learn, BICO and River.
 
     python benchmarks/speed/coreset_stream.py [--quick] [--rows N] [--peer-python INTERPRETER]
 

@@ -1,4 +1,4 @@
-"""Dirichlet-process mixtures of MNIST: modicum in the memory of 6,000 rows beside scikit-learn and bnpy.
+"""Dirichlet-process mixtures of MNIST: modicum in the memory of 6,000 rows against scikit-learn and bnpy.
 
     python benchmarks/speed/dp_mixture.py [--quick] [--peer-python bnpy=INTERPRETER]
 

@@ -1,4 +1,4 @@
-"""Exemplars of 20,000 rows: modicum beside k-medoids, facility location and k-means packages.
+"""Exemplars of 20,000 rows: modicum against k-medoids, facility location and k-means packages.
 
     python benchmarks/speed/exemplars.py [--quick] [--peer-python INTERPRETER]
 

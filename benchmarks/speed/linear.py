@@ -1,4 +1,4 @@
-"""One pass of linear classifiers: StreamSVC beside scikit-learn and River, in rows per second.
+"""One pass of linear classifiers: StreamSVC against scikit-learn and River, in rows per second.
 
     python benchmarks/speed/linear.py [--quick] [--peer-python INTERPRETER]
 

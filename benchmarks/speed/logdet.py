@@ -1,4 +1,4 @@
-"""200 rows of 20,000 with the largest log-determinant: modicum beside greedy, sieves and other packages.
+"""200 rows of 20,000 with the largest log-determinant: modicum against greedy, sieves and other packages.
 
     python benchmarks/speed/logdet.py [--quick] [--peer-python INTERPRETER]
 

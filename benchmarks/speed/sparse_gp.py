@@ -1,4 +1,4 @@
-"""Gaussian process regression with 200 points on KIN40K: modicum beside scikit-learn and GPyTorch.
+"""Gaussian process regression with 200 points on KIN40K: modicum against scikit-learn and GPyTorch.
 
     python benchmarks/speed/sparse_gp.py [--quick] [--peer-python INTERPRETER]
 

@@ -1,7 +1,7 @@
 """Kernel parameters and noise by marginal likelihood on a subset of rows (rasmussen2006, section 5.4.1).
 
 The exact Gaussian process of the subset is fitted by L-BFGS. A step costs a Cholesky factor, an inverse and a product
-per parameter. The first steps use a few of the rows: they cost next to nothing and save half of the steps on all rows.
+per parameter. The first steps use a few of the rows: they cost very little and save half of the steps on all rows.
 """
 
 from collections.abc import Callable

@@ -21,7 +21,7 @@ class CoreLimits:
     lookahead : int
         Rows that a ball may buffer, if that is not more than half of its rows.
     held_beside : int
-        Bytes that the learner holds beside its classifier.
+        Bytes that the learner holds besides its classifier.
     """
 
     budget: Budget

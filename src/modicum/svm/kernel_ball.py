@@ -43,7 +43,7 @@ class KernelBall(BallMachine):
     lookahead : int
         The paper's L. With 1 it is Algorithm 1.
     limit : int, default=sys.maxsize
-        Core vectors to keep, beside fewer than `lookahead` buffered rows.
+        Core vectors to keep, in addition to fewer than `lookahead` buffered rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A block-diagonal kernel matrix whose rows come, leave and change blocks (schlegel2017, Algorithms 2 and 3)."""
+"""A block-diagonal kernel matrix whose rows are added, removed and moved (schlegel2017, Algorithms 2 and 3)."""
 
 import numpy as np
 

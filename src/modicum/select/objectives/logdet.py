@@ -159,14 +159,14 @@ class LogDetBlock:
         return None if i < 0 else (i, slot)
 
     def add(self, i: int, start: int = 0) -> int:
-        """Candidate i joins; returns its slot. Candidates before `start <= i` need no scores any more."""
+        """Candidate i joins; returns its slot. Candidates before `start <= i` no longer need scores."""
         F, slot = self.objective, self.objective.n_chosen
         F.inverse.append(self.K[i, :slot], self._own[i])
         self._fill(i, slot, start)
         return slot
 
     def swap(self, i: int, slot: int, start: int = 0) -> None:
-        """Candidate i replaces the row in `slot`. Candidates before `start <= i` need no scores any more."""
+        """Candidate i replaces the row in `slot`. Candidates before `start <= i` no longer need scores."""
         F = self.objective
         jit.drop_slot(self.U, self.v, F.inverse.inverse[slot].copy(), slot, start)
         F.inverse.swap(slot, self.K[i, : F.n_chosen], self._own[i])
