@@ -1,6 +1,6 @@
-"""Tasks of rai2009, and linear learners of one pass to measure StreamSVC beside.
+"""Tasks of rai2009, and one-pass linear learners to compare StreamSVC with.
 
-Parameters are chosen once, on a fifth of the training rows held back, and are then the same for all orderings. So is
+Parameters are chosen once, on a held-out fifth of the training rows, and are then the same for all orderings. So is
 the preparation of rows for peers, with the mean and spread of all training rows known beforehand; StreamSVC prepares
 its rows itself, as they come.
 """
@@ -83,9 +83,9 @@ def task(name):
 
 @lru_cache(maxsize=6)
 def prepared_task(name, preparation=AS_GIVEN, held_back=False, most=None):
-    """A task with its rows prepared, at most so many of them.
+    """A task with its rows prepared, at most `most` of them.
 
-    With `held_back` a random fifth of the training rows stand for the test rows.
+    With `held_back` a random fifth of the training rows replace the test rows.
     """
     X, y, X_test, y_test = task(name)
     if held_back:
@@ -117,7 +117,7 @@ def unit_rows(X):
 
 @dataclass(frozen=True)
 class Contestant:
-    """A learner, and what is chosen for it on training rows held back."""
+    """A learner, and what is chosen for it on held-out training rows."""
 
     make: Callable[..., Any]  # (**options) -> an estimator
     grid: tuple[dict[str, Any], ...] = ({},)
@@ -154,14 +154,14 @@ def ours(make, grid=({},), **more):
 
 BATCH, MAJORITY, LA_SVM = "batch LinearSVC", "most frequent class", "LASVM"
 ALGORITHM_1, ALGORITHM_2 = "Algorithm 1", "Algorithm 2, L = 10"
-BEGUN_1, BEGUN_2 = (f"{name}, begun with 512 rows" for name in (ALGORITHM_1, ALGORITHM_2))
+INITIALISED_1, INITIALISED_2 = (f"{name}, initialised with the first 512 rows" for name in (ALGORITHM_1, ALGORITHM_2))
 AUTO = "auto"
 RATES = options(alpha=(1e-6, 1e-5, 1e-4, 1e-3, 1e-2))
 PEGASOS = options(regularization=(1e-5, 1e-4, 1e-3, 1e-2), fit_intercept=(False, True))
 STEPS = ((False, False), (True, False), (True, True))  # whether to center rows, and whether to scale columns
 COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 PRINTED = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False,), n_initial=(1,))  # as rai2009 has it
-BEGUN = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False, True), n_initial=(512,))
+INITIALISED = options(C=COSTS, center_and_scale=STEPS, fit_intercept=(False, True), n_initial=(512,))
 CONTESTANTS = {
     BATCH: Contestant(
         partial(LinearSVC, dual="auto", max_iter=200), options(C=(0.01, 0.1, 1.0, 10.0)), trials=1, is_batch=True
@@ -177,8 +177,8 @@ CONTESTANTS = {
     ALGORITHM_1: ours(partial(ball, lookahead=1), PRINTED, trials=10),
     ALGORITHM_2: ours(partial(ball, lookahead=10), PRINTED, trials=5),
     "10 balls": ours(partial(ball, n_balls=10), PRINTED, trials=5),
-    BEGUN_1: ours(partial(ball, lookahead=1), BEGUN, trials=2),
-    BEGUN_2: ours(partial(ball, lookahead=10), BEGUN, trials=2),
+    INITIALISED_1: ours(partial(ball, lookahead=1), INITIALISED, trials=2),
+    INITIALISED_2: ours(partial(ball, lookahead=10), INITIALISED, trials=2),
     "diagonal": ours(partial(StreamSVC, ellipsoid="diagonal")),
     "full": ours(partial(StreamSVC, ellipsoid="full")),
     AUTO: ours(StreamSVC),
@@ -211,7 +211,7 @@ def held_bytes(model, width):
 
 
 def choose(names, task_name, most=None, spread=map):
-    """{name: (preparation, options)}: what suited each contestant best on training rows held back."""
+    """{name: (preparation, options)}: what suited each contestant best on held-out training rows."""
     cases = []
     for name in names:
         found = CONTESTANTS[name]

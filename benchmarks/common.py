@@ -1,6 +1,6 @@
 """What the benchmarks share: data, a meter for seconds and bytes, the result file, the figure file.
 
-A result is one JSON file in `benchmarks/results`: facts (commit, machine, versions, seed), tables, bars (a wish,
+A result is one JSON file in `benchmarks/results`: facts (commit, machine, versions, seed), tables, bars (a target,
 the number measured, met or not) and notes. `tables.py` turns the tables into Markdown.
 """
 
@@ -42,7 +42,7 @@ def arguments(doc, **more):
 
 
 def thread_env(threads):
-    """The environment of a process that may use so many threads; numpy reads it when it is imported."""
+    """The environment of a process that may use this many threads; numpy reads it when it is imported."""
     pins = {f"{name}_NUM_THREADS": str(threads) for name in ("OPENBLAS", "OMP", "MKL", "NUMBA", "RAYON")}
     return {**os.environ, **pins}
 
@@ -99,7 +99,7 @@ def cifar_images(rows=None):
     return X / np.linalg.norm(X, axis=1, keepdims=True), pictures
 
 
-# ---- judges, the same for all contestants ------------------------------------------------------------
+# ---- scores, the same for all contestants ------------------------------------------------------------
 
 
 def nearest(X, centers, block=4096):
@@ -147,7 +147,7 @@ class Meter:
     def __enter__(self):
         try:
             ctypes.CDLL("libc.so.6").malloc_trim(0)  # memory freed before must not hide what is used now
-            Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+            Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         except OSError:
             pass  # then the peak is that of the whole process
         self.before = resident("VmRSS")
@@ -215,9 +215,9 @@ class Result:
         print(f"\n{self.content['name']}.{name}\n{align(columns, rows)}", flush=True)
 
     def bar(self, wish, value, met):
-        """A bar to clear. `met` None: could not be told."""
+        """A bar to clear. `met` None: unknown."""
         self.content["bars"].append({"wish": wish, "measured": value, "met": None if met is None else bool(met)})
-        verdict = "can't tell" if met is None else "met" if met else "NOT MET"
+        verdict = "unknown" if met is None else "met" if met else "NOT MET"
         print(f"{verdict:>10}  {wish}: {value}", flush=True)
 
     def note(self, text):

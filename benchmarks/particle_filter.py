@@ -2,16 +2,16 @@
 
     python benchmarks/particle_filter.py      # checks itself against brute force
 
-A particle is a clustering of the rows seen so far, with a weight. A new row may join any cluster of a particle or begin
-one of its own; of all these descendants as many are kept as there are particles, by the optimal resampling of the
+A particle is a clustering of the rows seen so far, with a weight. A new row may join any cluster of a particle or start
+a new one; of all these descendants as many are kept as there are particles, by the optimal resampling of the
 paper. Clusters that particles have in common are held, and updated, once (this is ours: the paper's particles have
-statistics of their own, as here with `shared=False`; what is found is the same).
+separate statistics, as here with `shared=False`; what is found is the same).
 """
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-EMPTY = 0  # number of the cluster without rows: what a particle gives to a row that begins a cluster
+EMPTY = 0  # number of the cluster without rows: what a particle gives to a row that starts a cluster
 
 
 class Clusters:
@@ -133,7 +133,7 @@ class ParticleFilter:
 def optimal_resample(weights, n, rng):
     """Which n of the weights to keep, and their new weights (fearnhead2004; Fearnhead and Clifford 2003).
 
-    Weights above a threshold c stay as they are. Of the others each is kept with probability weight / c and then weighs
+    Weights above a threshold c are unchanged. Of the others each is kept with probability weight / c and then weighs
     c, one from each stratum of mass c. c makes them n in all: sum of min(weight / c, 1) = n.
     """
     candidates = np.flatnonzero(weights)

@@ -1,7 +1,7 @@
-"""Contestants that run one at a time, each in a process of its own, and maybe in another interpreter.
+"""Contestants that run one at a time, each in a separate process, and maybe in another interpreter.
 
-A script with contestants answers `SCRIPT --worker NAME SIZES...` with one line of JSON. Peers that don't get along
-with modicum, or with each other, live in interpreters of their own.
+A script with contestants answers `SCRIPT --worker NAME SIZES...` with one line of JSON. Peers that are incompatible
+with modicum, or with each other, run in separate interpreters.
 """
 
 import json
@@ -26,7 +26,7 @@ def interpreters(given):
 
 
 def run_worker(script, name, package, sizes, *, threads, limit, pythons):
-    """One run; {"status": "ok", ...} with what the worker tells, or the reason why it didn't."""
+    """One run; {"status": "ok", ...} with the worker's results, or the reason of its failure."""
     python = pythons.get(package.removesuffix("-select").removesuffix("-py"), pythons["*"])
     python = sys.executable if package in AT_HOME else python
     command = [python, script, "--worker", name, *map(str, sizes)]
@@ -43,8 +43,8 @@ def run_worker(script, name, package, sizes, *, threads, limit, pythons):
 def run_rounds(script, packages, sizes, args, *, threads=(1,), yardstick=None):
     """{(name, threads): runs} of all contestants, given as {name: package}; sizes(turn) are those of one round.
 
-    Round by round, so that a slow moment of the machine hits all alike. What fails runs once; so does what takes over
-    10 s, unless it is the yardstick. What is over the limit with the first number of threads isn't tried with others.
+    Round by round, so that a slow moment of the machine affects all alike. What fails runs once; so does what takes
+    over 10 s, unless it is the yardstick. What is over the limit with the first number of threads isn't repeated.
     """
     runs = {(name, count): [] for count in threads for name in packages}
     pythons = interpreters(args.peer_python)
@@ -59,6 +59,6 @@ def run_rounds(script, packages, sizes, args, *, threads=(1,), yardstick=None):
             done.append(
                 run_worker(script, name, packages[name], sizes(turn), threads=count, limit=args.limit, pythons=pythons)
             )
-            told = "{seconds:.3f} s".format(**done[-1]) if "seconds" in done[-1] else done[-1]["status"]
-            print(f"round {turn + 1}, {count} thread(s), {name}: {told}", file=sys.stderr, flush=True)
+            measured = "{seconds:.3f} s".format(**done[-1]) if "seconds" in done[-1] else done[-1]["status"]
+            print(f"round {turn + 1}, {count} thread(s), {name}: {measured}", file=sys.stderr, flush=True)
     return runs

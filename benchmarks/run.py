@@ -1,4 +1,4 @@
-"""Run the benchmarks one after another, each in a process of its own.
+"""Run the benchmarks one after another, each in a separate process.
 
     python benchmarks/run.py [--quick] [--only NAME ...] [--peer-python [PACKAGE=]INTERPRETER]
 

@@ -119,7 +119,7 @@ def step(i, j, kept, X, alpha, gradient, w, y, C, tau):
 
 @njit(cache=True)
 def reprocess(kept, m, X, alpha, gradient, w, y, C, tau):
-    """A step on the most violating pair kept, then rows leave that have no part in the solution."""
+    """A step on the most violating pair kept, then rows without influence on the solution are dropped."""
     i, j = extremes(kept[:m], alpha, gradient, y, C)
     if i < 0 or j < 0:
         return m, np.inf

@@ -23,7 +23,9 @@ def markdown(columns, rows):
     numeric = [any(isinstance(row.get(key), int | float) for row in rows) for key, _, _ in columns]
     lines = [[head for _, head, _ in columns], ["---:" if right else "---" for right in numeric]]
     lines += [[cell(row.get(key), form).replace("|", "\\|") for key, _, form in columns] for row in rows]
-    shown = [i for i in range(len(columns)) if any(line[i] for line in lines[2:])]  # a column of blanks says nothing
+    shown = [
+        i for i in range(len(columns)) if any(line[i] for line in lines[2:])
+    ]  # columns without values are left out
     return "\n".join("| " + " | ".join(line[i] for i in shown) + " |" for line in lines)
 
 
@@ -35,7 +37,7 @@ def section(name, folder=RESULTS):
         sys.exit(f"bench:{name}: there is no result {result_name}; run python benchmarks/run.py --only {result_name}")
     result = json.loads(path.read_text())
     tables = {key: markdown(table["columns"], table["rows"]) for key, table in result["tables"].items()}
-    words = {True: "met", False: "**not met**", None: "could not be told"}
+    words = {True: "met", False: "**not met**", None: "unknown"}
     tables["bars"] = markdown(BARS, [{**bar, "verdict": words[bar["met"]]} for bar in result["bars"]])
     if part and part not in tables:
         sys.exit(f"bench:{name}: {result_name} has no table {part}, only {', '.join(tables)}")
@@ -49,7 +51,7 @@ def section(name, folder=RESULTS):
 
 
 def fill(text, folder=RESULTS):
-    """The text with everything between markers made anew."""
+    """The text with everything between markers replaced."""
     return MARKED.sub(lambda found: found[1] + section(found["name"], folder) + found[3], text)
 
 

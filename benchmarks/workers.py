@@ -22,11 +22,11 @@ class Workers:
 
     def spread(self, function, jobs):
         chunk = max(1, len(jobs) // 200)
-        start = told = time.perf_counter()
+        start = reported = time.perf_counter()
         for done, result in enumerate(self.pool.map(function, jobs, chunksize=chunk), start=1):
-            if time.perf_counter() - told > 15:
-                told = time.perf_counter()
-                print(f"{done} of {len(jobs)} runs after {told - start:.0f} s", file=sys.stderr, flush=True)
+            if time.perf_counter() - reported > 15:
+                reported = time.perf_counter()
+                print(f"{done} of {len(jobs)} runs after {reported - start:.0f} s", file=sys.stderr, flush=True)
             yield result
 
 

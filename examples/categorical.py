@@ -27,17 +27,17 @@ n = 4_000 if QUICK else 20_000
 rare = rng.random(n) < 30 / 700
 kind = np.where(rare, rng.integers(30, 60, n), rng.integers(0, 30, n))
 X = kinds[kind]
-changed = rng.random(n) < 0.3  # a third of the visits have one column of their own
+changed = rng.random(n) < 0.3  # in 30% of the visits one column is random
 column = rng.integers(len(sizes), size=n)
 X[changed, column[changed]] = rng.integers(np.array(sizes)[column[changed]])
 
-# %% Categories are numbers, whichever. The kernel asks in how many columns two rows differ: exp(-differ / (2 width^2)).
+# %% Categories are coded as any numbers. The kernel counts columns that differ: exp(-count / (2 width^2)).
 k = 40
 model = OnlineGreedy(k, kernel=Hamming(1.0), min_gain=1e-4).fit(stream(X, chunk_size=1000))
 print(f"{model.n_seen_:,} rows seen, {model.n_retained_} kept, {model.nbytes_:,} bytes held")
 print(f"log-determinant {model.value_:.2f} after {model.n_swaps_} swaps")
 
-# %% Rare rows are what a random sample leaves out.
+# %% A random sample misses rare rows.
 by_chance = Reservoir(k, random_state=0).fit(stream(X, chunk_size=1000))
 for name, ids in (("prototypes", model.prototype_ids_), ("random rows", by_chance.point_ids_)):
     print(f"{name:12} {rare[ids].sum():3} of {k} are of a rare kind, {len(set(kind[ids]))} kinds in all")

@@ -47,7 +47,7 @@ inside = np.abs(y[n_train:] - mean) < 1.96 * std
 print(f"{inside.mean():.1%} of {len(inside)} values lie within intervals made for 95%")
 
 
-# %% A free run: predictions are taken for values, and so on. Chaos limits it whatever the learner.
+# %% A free run: each prediction is used as the next value. Chaos limits it whatever the learner.
 def free_run(model: PrototypeRegressor | SparseGPRegressor, start: np.ndarray) -> np.ndarray:
     window = start.copy()
     path = np.empty(AHEAD)
@@ -62,7 +62,7 @@ for name, path in paths.items():
     error = np.mean((path - y[n_train:][:AHEAD]) ** 2) / np.var(y)
     print(f"{name:17} {AHEAD} steps ahead: normalized squared error {error:.4f}")
 
-# %% Drawn.
+# %% The figure.
 figure = Figure(figsize=(10, 5.5), dpi=110, layout="constrained")
 top, bottom = figure.subplots(2, 1, sharex=True)
 steps = np.arange(AHEAD)

@@ -3,7 +3,7 @@
 python examples/graphs.py
 """
 
-# %% Small molecules that never were: chains of atoms, some closed to a ring, with side atoms. A graph is a pair
+# %% Generated molecules: chains of atoms, some closed to a ring, with side atoms. A graph is a pair
 # (edges, labels of the nodes).
 import os
 
@@ -46,7 +46,7 @@ for edges, atoms in model.prototypes_[:3]:
 # %% Similarities to them are features, for any linear model behind them: does the molecule have a ring?
 pipeline = make_pipeline(OnlineGreedy(k, kernel="wl", min_gain=1e-4), LogisticRegression(C=100.0, max_iter=2000))
 pipeline.fit(train, y_train)
-print(f"{pipeline.score(test, y_test):.1%} of {len(test):,} new graphs are told right with {k} prototypes")
+print(f"{pipeline.score(test, y_test):.1%} of {len(test):,} new graphs are classified correctly with {k} prototypes")
 assert pipeline.score(test, y_test) > 0.6
 
 # %% The prototypes most similar to a new graph.

@@ -3,7 +3,7 @@
 python examples/shards.py
 """
 
-# %% 80,000 rows from 30 clusters, and 20,000 more to judge by.
+# %% 80,000 rows from 30 clusters, and 20,000 held-out rows.
 import os
 
 import numpy as np
@@ -22,7 +22,7 @@ def judge(model: ExemplarClustering) -> float:
     return float(model.transform(test).min(axis=1).mean())
 
 
-# %% Each shard could be on a machine of its own: all that travels is bytes.
+# %% Each shard could be on a separate machine: only bytes are sent.
 def learn_shard(rows: np.ndarray, first: int, seed: int) -> bytes:
     model = ExemplarClustering(30, n_validation=1000, random_state=seed)
     for chunk in stream(rows, chunk_size=5_000):

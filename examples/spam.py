@@ -1,9 +1,9 @@
-"""Messages sorted as they come by: a stream of sparse rows, a class that appears late, shards that merge.
+"""Messages classified as they arrive: a stream of sparse rows, a class that appears late, shards that merge.
 
 python examples/spam.py    writes spam.mcm and spam.html
 """
 
-# %% A stream of messages. Each class has words of its own among 20,000 that all share; scams begin halfway.
+# %% A stream of messages. Each class has its own words among 20,000 common ones; scams appear halfway.
 import os
 
 import numpy as np
@@ -21,7 +21,7 @@ own_words = rng.permutation(WORDS)[: 3 * OWN].reshape(3, OWN)
 
 
 def messages(labels: np.ndarray) -> sparse.csr_matrix:
-    """Word counts. One word in eight is of the class, the others are what everybody says."""
+    """Word counts. One word in eight is of the class, the others are common to all."""
     common = (WORDS * rng.random((len(labels), PER_MESSAGE)) ** 3).astype(np.int64)  # some words are far more frequent
     own = own_words[labels[:, None], rng.integers(0, OWN, common.shape)]
     words = np.where(rng.random(common.shape) < 1 / 8, own, common)
@@ -44,18 +44,18 @@ for i in range(20):
     model.partial_fit(*chunk(N // 20, with_scams=i >= 10))
     if i in (0, 9, 10, 19):
         lately = model.history_["accuracy"][-5:].mean()
-        print(f"{model.n_seen_:>7,} rows, classes {', '.join(model.classes_)}: {lately:.1%} of the latest were right")
+        print(f"{model.n_seen_:>7,} rows, classes {', '.join(model.classes_)}: {lately:.1%} of the latest correct")
 print(f"{model.nbytes_:,} bytes held, settings in use: {model.candidates_[0]}")
-print(f"new messages: {model.score(test_rows, test_labels):.1%} right")
+print(f"new messages: {model.score(test_rows, test_labels):.1%} correct")
 
-# %% What is it unsure of? Messages to show to somebody, rather than to decide.
+# %% What is it unsure of? A person should decide about messages with a low probability.
 probability = model.predict_proba(test_rows).max(axis=1)
 right = model.predict(test_rows) == test_labels
 for low, high in ((0.0, 0.8), (0.8, 0.95), (0.95, 1.0)):
     some = (probability > low) & (probability <= high)
-    print(f"probability {low} to {high}: {some.sum():,} messages, {right[some].mean():.1%} right")
+    print(f"probability {low} to {high}: {some.sum():,} messages, {right[some].mean():.1%} correct")
 
-# %% Save, and go on tomorrow: the same as if it had never stopped.
+# %% Save and resume: the result is the same as without interruption.
 model.save("spam.mcm")
 tomorrow = load("spam.mcm")
 more = chunk(500, with_scams=True)
@@ -63,7 +63,7 @@ assert tomorrow.partial_fit(*more).to_bytes() == model.partial_fit(*more).to_byt
 write_report("spam.html", model, source="generated messages")
 
 
-# %% Four machines with a part of the stream each, given the same settings, and what they know put together.
+# %% Four shards of the stream, learned with the same settings and merged.
 def learn_shard(seed: int) -> bytes:
     shard = StreamSVC(1.0, random_state=seed)
     return shard.fit(*chunk(N // 4, with_scams=True)).to_bytes()
@@ -74,6 +74,6 @@ alone = first.score(test_rows, test_labels)
 for other in others:
     first.merge(other)
 together = first.score(test_rows, test_labels)
-print(f"one shard: {alone:.1%} right; four merged: {together:.1%}")
+print(f"one shard: {alone:.1%} correct; four merged: {together:.1%}")
 assert together > alone
 print("see spam.html")

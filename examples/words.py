@@ -28,7 +28,7 @@ def edit_distance(a: str, b: str) -> int:
     return row[-1]
 
 
-# %% A word that occurs often counts often. 200 words are kept to judge by.
+# %% A word that occurs often counts often. 200 validation words are kept.
 model = ExemplarClustering(8, n_validation=200, dissimilarity=edit_distance, random_state=0)
 model.fit(list(words), sample_weight=np.array(weights))
 

@@ -1,4 +1,4 @@
-"""README and guide run as they are, and mention every command, option and public name.
+"""README and guide run, and mention every command, option and public name.
 
 Blocks of a page run in order, in one empty folder: `python` blocks that start with a prompt as doctests, others as a
 script; `console` blocks command by command with their output compared, where `...` matches anything. `sh` and `text`
@@ -53,7 +53,7 @@ def run_doctest(text, namespace, where):
 
 
 def commands_of(text):
-    """(command, expected output) pairs of a console block; a command may go on after a backslash."""
+    """(command, expected output) pairs of a console block; a command may continue after a backslash."""
     found = []
     going_on = False
     for line in text.splitlines():
@@ -178,7 +178,7 @@ def test_options_and_their_documentation_agree():
     assert set(OPTION.findall(text_of("docs/cli.md"))) == there
 
 
-def test_every_public_name_is_told_of():
+def test_every_public_name_is_documented():
     prose = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     missing = [name for name in modicum.__all__ if not re.search(rf"\b{name}\b", prose)]
     assert not missing

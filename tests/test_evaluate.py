@@ -1,4 +1,4 @@
-"""Prequential evaluation: scores compared with those of all predictions at once."""
+"""Prequential evaluation: scores compared with those of all predictions together."""
 
 import numpy as np
 import pytest

@@ -1,10 +1,10 @@
-"""MNIST of gomes2008 (section 2.6 and Figure 2.1): 60,000 digits through the memory of 6,000, beside our own batch fit.
+"""MNIST of gomes2008 (section 2.6 and Figure 2.1): 60,000 digits through the memory of 6,000, against our batch fit.
 
     python benchmarks/papers/gomes2008_mnist.py [--quick]
 
-Digits on their first 50 principal components; memory of 6,000 rows, half of it the epoch; the stream's length is told
+Digits on their first 50 principal components; memory of 6,000 rows, half of it the epoch; the stream's length is given
 (`horizon`), as in the paper. Two priors: one chosen by hand, as in the paper, by which a component is expected to have
-a fifth of the variance of each column; and the default, which is fitted. Judged by the free energy, the number of
+a fifth of the variance of each column; and the default, which is fitted. Scored by the free energy, the number of
 components, and the log-likelihood of 5,000 test digits, both by the predictive density and by the density at the mean
 parameters (plug-in), which differ. Components get the label that most of the 10 training digits nearest to their mean
 have, as if one had looked at the mean, and classify the 10,000 test digits; beside it, the label that most of their
@@ -95,23 +95,23 @@ def judged(name, model, facts, digits):
 
 
 def bars(result, prior, ours, batch):
-    def bar(wish, told, met):
-        result.bar(f"{prior}: {wish}", told, met)
+    def bar(wish, measured, met):
+        result.bar(f"{prior}: {wish}", measured, met)
 
     seconds, likelihood = ours["seconds"], ours["predictive"]
     bar("a whole pass in 3 minutes", f"{seconds:.0f} s", seconds < 180)
     bar("a whole pass in 1 minute", f"{seconds:.0f} s", seconds < 60)
     bar("faster than batch", f"{seconds:.0f} and {batch['seconds']:.0f} s", seconds < batch["seconds"])
-    told = f"{likelihood:.2f}, plug-in {ours['plug_in']:.2f}"
+    measured = f"{likelihood:.2f}, plug-in {ours['plug_in']:.2f}"
     for wish, least in (("-26", -26.0), ("bnpy on all rows, -25.4", -25.4), ("the best batch peer, -23.0", -23.0)):
-        bar(f"log-likelihood of new digits: at least {wish}", told, likelihood >= least)
+        bar(f"log-likelihood of new digits: at least {wish}", measured, likelihood >= least)
     ratio = batch["free_energy"] / ours["free_energy"]  # both are negative
     bar("free energy: ratio to batch at least 0.975", f"{ratio:.4f}", ratio >= 0.975)
     counts = [row["components"] for row in (ours, batch)]
     near = abs(counts[0] / counts[1] - 1)
     bar("components: within 25% of batch", f"{counts[0]} and {counts[1]}", near <= 0.25)
-    told = f"{ours['by_mean']:.1%}, batch {batch['by_mean']:.1%}"
-    bar("test digits by the labels of means: at least 88.5%", told, ours["by_mean"] >= 0.885)
+    measured = f"{ours['by_mean']:.1%}, batch {batch['by_mean']:.1%}"
+    bar("test digits by the labels of means: at least 88.5%", measured, ours["by_mean"] >= 0.885)
 
 
 # ---- figures -----------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def decoder():
     train, _, test, _ = mnist()
     center = train.mean(axis=0) / 255
     *_, X_test, _ = mnist_principal()
-    axes = np.linalg.lstsq(test / 255 - center, X_test, rcond=0.01)[0]  # (784, 50); pixels nobody uses stay out
+    axes = np.linalg.lstsq(test / 255 - center, X_test, rcond=0.01)[0]  # (784, 50); unused pixels are left out
 
     def pictures(rows):
         grey = (255 * np.clip(rows @ axes.T + center, 0, 1)).astype(np.uint8)

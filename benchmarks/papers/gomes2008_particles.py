@@ -1,13 +1,13 @@
-"""Tables 2.1 and 2.2 of gomes2008: held-out likelihood against memory, beside particle filters; digits for Caltech 4.
+"""Tables 2.1 and 2.2 of gomes2008: held-out likelihood against memory, against particle filters; digits for Caltech 4.
 
     python benchmarks/papers/gomes2008_particles.py [--quick]
 
 scikit-learn's 1,797 digits (pixels from 0 to 16) on 20 principal components, 1,500 at random to learn from in one pass
 and 297 held out; means over five splits. Memory of 200, 400 and 600 rows, half of it the epoch; particle filters
 (fearnhead2004, in `particle_filter.py`) with 100 and 1,000 particles; and batch. All have the concentration 1, the same
-Normal-Wishart prior, and are judged by the predictive density. Filters, which can't take back what they once decided,
-want another prior: so everyone is also run with eight others, and the one is taken that has the largest evidence of the
-training rows by its own account (ours: the free energy). Seconds are of one thread, with as many runs at once as there
+Normal-Wishart prior, and are scored by the predictive density. Filters, which can't revise decisions, need
+another prior: so all are also run with eight others, and the one is taken that has the largest evidence of the training
+rows by its own estimate (ours: the free energy). Seconds are of one thread, with as many parallel runs as there
 are cores.
 
 The paper has 1,300 images of four categories in 20 columns: 4.99, 5.43 and 5.80 with 100 to 10,000 particles in 594 to
@@ -57,7 +57,7 @@ def split(seed, n_train):
 
 
 def default_prior(X):
-    """What the mixtures take if nothing is said, from all rows."""
+    """The default prior of the mixtures, from all rows."""
     return FullGaussian(degrees=N_COLUMNS + 2.0).bind(X, np.ones(len(X)))
 
 
@@ -134,16 +134,16 @@ def bars(result, rows, words):
     kinds = grouped((row["kind"] for row in rows), rows)
     whole, best = rows[0], max(row["score"] for row in kinds["particles"])
     for row in kinds["memory"]:
-        told = f"{row['score']:.3f} and {best:.3f}"
-        result.bar(f"{words}, {row['method']}: ahead of all particle filters", told, row["score"] > best)
+        measured = f"{row['score']:.3f} and {best:.3f}"
+        result.bar(f"{words}, {row['method']}: ahead of all particle filters", measured, row["score"] > best)
     for row in kinds["particles"] + kinds.get("copies", []):
         ratios = [row["seconds"] / ours["seconds"] for ours in kinds["memory"]]
-        told = ", ".join(f"{ratio:.1f}" for ratio in ratios) + " times"
-        result.bar(f"{words}: all memories 10 times faster than {row['method']}", told, min(ratios) >= 10)
+        measured = ", ".join(f"{ratio:.1f}" for ratio in ratios) + " times"
+        result.bar(f"{words}: all memories 10 times faster than {row['method']}", measured, min(ratios) >= 10)
     largest = kinds["memory"][-1]
     loss = largest["gap"] / abs(whole["score"])
-    told = f"{loss:.2%}, {largest['gap']:.3f} nats"
-    result.bar(f"{words}, {largest['method']}: within 2% of batch", told, loss <= 0.02)
+    measured = f"{loss:.2%}, {largest['gap']:.3f} nats"
+    result.bar(f"{words}, {largest['method']}: within 2% of batch", measured, loss <= 0.02)
 
 
 def plot(result, tables):

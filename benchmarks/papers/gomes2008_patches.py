@@ -3,12 +3,12 @@
     python benchmarks/papers/gomes2008_patches.py [--quick]
 
 Patches of 7 x 7 pixels from CIFAR-10, in grey, in place of the Corel images, without those that hardly vary, of unit
-norm; Gaussians with diagonal covariances; memory of 30,000 rows, half of it the epoch; the stream's length is told.
-Centers are shown after 30,000, 150,000 and 330,000 patches. 10,000 others are held out; beside ours, a batch fit
+norm; Gaussians with diagonal covariances; memory of 30,000 rows, half of it the epoch; the stream's length is given.
+Centers are shown after 30,000, 150,000 and 330,000 patches. 10,000 others are held out; against ours, a batch fit
 on the first 30,000 patches, which is what that memory holds without clumps.
 
 The paper counts 109 MB for "the best estimate model, the clumps, and the responsibilities", where batch would need 773
-MB, and takes two hours per epoch. Ours never has the responsibilities of all items at once: they are made, added up and
+MB, and takes two hours per epoch. Ours never holds the responsibilities of all items: they are computed, added up and
 dropped for some hundred items at a time. So there are three numbers: bytes held between calls, the peak of what was
 resident beyond that while an epoch was learned, and the paper's count with all responsibilities in 8 bytes each.
 """
@@ -34,7 +34,7 @@ COLUMNS = [
     ("clumps", "clumps", ",d"),
     ("singlets", "single rows", ",d"),
     ("held_mb", "MB held", ".1f"),
-    ("extra_mb", "MB beyond, at the peak", ".0f"),
+    ("extra_mb", "extra MB at the peak", ".0f"),
     ("counted_mb", "MB with all responsibilities", ".0f"),
     ("score", "log-likelihood, new patches", ".2f"),
     ("seconds", "seconds", ".1f"),
@@ -74,15 +74,15 @@ def bars(result, moments, batch_score, budget):
         for keys in (("held_mb",), ("held_mb", "extra_mb"), ("counted_mb",))
     )
     result.bar("held between calls: below the paper's 109 MB", f"{held:.1f} MB", held < 109)
-    result.bar("and with all that learning needs at its peak", f"{peak:.0f} MB", peak < 109)
+    result.bar("the same, at the peak while learning", f"{peak:.0f} MB", peak < 109)
     n, d = last["n_seen"], SIZE**2
     batch = (8 * n * d + responsibility_bytes(n, last["components"])) / MEGABYTE
     result.bar("with all responsibilities: below batch", f"{counted:.0f} and {batch:.0f} MB", counted < batch)
     counts = [moment["components"] for moment in moments if "_means" in moment]
-    told = ", ".join(map(str, counts))
-    result.bar("components grow with the data", told, counts == sorted(set(counts)))
-    told = f"{last['score']:.2f} and {batch_score:.2f}"
-    result.bar(f"log-likelihood above batch on {budget:,} patches", told, last["score"] > batch_score)
+    measured = ", ".join(map(str, counts))
+    result.bar("components grow with the data", measured, counts == sorted(set(counts)))
+    measured = f"{last['score']:.2f} and {batch_score:.2f}"
+    result.bar(f"log-likelihood above batch on {budget:,} patches", measured, last["score"] > batch_score)
 
 
 # ---- figures -----------------------------------------------------------------------------------------------
@@ -151,8 +151,8 @@ def main():
     bars(result, moments, score, budget)
     plot_centers(result, moments)
     plot_growth(result, moments, score, budget)
-    told = f"{batch.n_components_} components, log-likelihood {score:.2f}, {meter.seconds:.0f} s"
-    result.note(f"Batch on the first {budget:,} patches: {told}.")
+    measured = f"{batch.n_components_} components, log-likelihood {score:.2f}, {meter.seconds:.0f} s"
+    result.note(f"Batch on the first {budget:,} patches: {measured}.")
     result.write()
 
 

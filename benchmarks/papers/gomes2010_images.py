@@ -3,13 +3,13 @@
     python benchmarks/papers/gomes2010_images.py [--quick]
 
 10,000 images as rows of 3,072 numbers, each minus its own mean, of unit norm; K = 200, a random phantom.
-Figure 2: exemplars and cluster sizes, validation sample of a fifth (as in the paper) and of all rows, beside online
+Figure 2: exemplars and cluster sizes, validation sample of a fifth (as in the paper) and of all rows, against online
 k-means initialised with 200 random images. Figure 3: one cluster. Figure 4: utility on 2,000 held-out rows against run
 time, for blocks of 500, 1,000, 2,000 candidates and validation samples of 10, 20, 40%, one swap per block from
-the empty set (the paper's Algorithm 1, from the parts in `modicum.select`), beside ExemplarClustering as it is.
+the empty set (the paper's Algorithm 1, from the parts in `modicum.select`), against ExemplarClustering.
 
-The paper had 1.5 million images, K = 200 and 600 blocks in Figure 4. Here are 10,000, so the blocks go round the data
-again, and to save time K = 100 there with 150 blocks (the first 100 add exemplars). A cluster of
+The paper had 1.5 million images, K = 200 and 600 blocks in Figure 4. Here are 10,000, so the blocks repeat the data,
+and to save time K = 100 there with 150 blocks (the first 100 add exemplars). A cluster of
 at most one member is called a singleton.
 """
 
@@ -71,7 +71,7 @@ def clusterings(X, k, phantom, seed):
             model = one_pass(X, k, phantom, round(share * len(X)), seed)
         sizes = np.bincount(model.predict(X), minlength=k)
         add(f"StreamGreedy, {share:.0%} validation rows", model.exemplars_, meter, held_bytes=model.nbytes_)
-        assert np.abs(np.sort(sizes) - np.sort(rows[-1]["sizes"])).sum() <= 20, "predict and the judge differ"
+        assert np.abs(np.sort(sizes) - np.sort(rows[-1]["sizes"])).sum() <= 20, "predict and the score differ"
         rows[-1]["_ids"] = model.exemplar_ids_
     first = np.random.default_rng(seed).choice(len(X), k, replace=False)
     rest = np.setdiff1d(np.arange(len(X)), first)
@@ -245,7 +245,7 @@ def main():
     plot_tradeoff(result, rows)
     result.note(
         "CIFAR-10 is 150 times smaller than the paper's Tiny Images, so clusters have 50 images on average instead of "
-        "7,500 and singletons come more easily. The paper gives no number for them beyond 'many' for online k-means."
+        "7,500 and singletons are more likely. The paper gives no number for them beyond 'many' for online k-means."
     )
     result.note(
         "Algorithm 1 is the paper's: a candidate that is a validation row counts as representing itself. "

@@ -90,8 +90,8 @@ def bars(result, rows):
     for kind in ("error", "variance"):
         cases = [row for row in rows if row["kind"] == kind and row["K"] <= 600]
         worse = [row for row in cases if row["mse"] >= found[row["K"], None, "logdet"]["mse"]]
-        told = ", ".join(f"not for K = {row['K']}, W = {row['W']}" for row in worse) or f"in all {len(cases)} cases"
-        result.bar(f"objective {kind}: MSE below that of logdet for K up to 600, all W (paper)", told, not worse)
+        measured = ", ".join(f"not for K = {row['K']}, W = {row['W']}" for row in worse) or f"in all {len(cases)} cases"
+        result.bar(f"objective {kind}: MSE below that of logdet for K up to 600, all W (paper)", measured, not worse)
     first = next(row for row in rows if row["kind"] == "error")
     wish = f"objective error, K = {first['K']}, W = {first['W']}: one pass in under 60 s"
     result.bar(wish, f"{first['seconds']:.1f} s", first["seconds"] < 60)

@@ -1,9 +1,9 @@
-"""Four learners on four shards, merged, beside one learner that saw everything.
+"""Four learners on four shards, merged, against one learner that saw everything.
 
     python benchmarks/papers/gomes2010_merge.py [--quick]
 
 MNIST on 50 principal components as in gomes2010, section 6; K = 100, the origin as phantom, 6,000 validation rows each.
-Shards are quarters in file order (easy: alike) and by digit (hard: every shard has other digits). The
+Shards are quarters in file order (easy: similar) and by digit (hard: different digits in each). The
 paper has no merge; this is ours, and the bar is our own: test utility within 2% of one learner's.
 """
 

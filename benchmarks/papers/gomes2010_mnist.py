@@ -1,4 +1,4 @@
-"""Figure 1 of gomes2010: exemplars of MNIST after one pass, beside batch and online k-means.
+"""Figure 1 of gomes2010: exemplars of MNIST after one pass, against batch and online k-means.
 
     python benchmarks/papers/gomes2010_mnist.py [--quick]
 
@@ -8,7 +8,7 @@ as validation sample; centers where k-means puts them, and snapped to the neares
 10,000 test rows against the size of the validation sample, relative to all rows, for three K (means over seeds).
 
 The paper prints no numbers for this figure; its claims are that one pass is nearly enough, that k-means wins
-unconstrained but not when snapped, and that small validation samples do, larger K needing larger ones.
+unconstrained but not when snapped, and that small validation samples are enough, with larger ones for larger K.
 """
 
 import sys
@@ -118,7 +118,10 @@ def plot(result, rows, curves, sizes):
     right.axhline(1, color=GREY, lw=0.8)
     ticks = [100 * share for share in SHARES]
     right.set(
-        xscale="log", xlabel="validation rows, % of all", ylabel="test utility, relative", title="How many rows judge"
+        xscale="log",
+        xlabel="validation rows, % of all",
+        ylabel="test utility, relative",
+        title="Size of the validation sample",
     )
     right.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     right.minorticks_off()
@@ -159,7 +162,7 @@ def main():
     result.bar(f"10% validation rows keep 97% of the test utility, K = {k}", f"{tenth:.1%}", tenth >= 0.97)
     result.note(
         "The paper shows curves, not numbers; the order of the methods is what can be compared. Unsnapped k-means wins "
-        "there too. Our curve begins higher because the first block adds all K exemplars at once, by lazy greedy."
+        "there too. Our curve starts higher because the first block adds all K exemplars, by lazy greedy."
     )
     plot(result, rows, curves, sizes)
     result.write()

@@ -5,7 +5,7 @@
 SYNTHETIC of lucic2015: 100,000 rows of 100 columns. For 1,000 sets of centers of five kinds, `KMeansCoreset.cost` of
 ten coresets of 5,000 points each against the sum over all rows: relative errors, the error bound that `cost` states for
 a confidence of 90%, and how often it holds. All sets are drawn without looking at the coresets. The paper's property
-holds for all centers at once, with a larger error; ours is for each set by itself.
+holds for all centers simultaneously, with a larger error; ours is for each set separately.
 """
 
 import sys
@@ -38,9 +38,9 @@ COLUMNS = [
     ("method", "coreset", ""),
     ("kind", "centers", ""),
     ("bias", "mean error", "+.3%"),
-    ("error", "mean size of errors", ".2%"),
-    ("high", "90% are below", ".2%"),
-    ("bound", "mean bound stated", ".2%"),
+    ("error", "mean absolute error", ".2%"),
+    ("high", "90th percentile", ".2%"),
+    ("bound", "mean error bound", ".2%"),
     ("coverage", "bounds that hold", ".1%"),
 ]
 

@@ -5,7 +5,7 @@
 100,000 rows of 100 columns, k = 100, summaries by sensitivity (feldman2011), lightweight (bachem2018) and uniform; 20
 seeds each, and five of KMeans on all rows, whose mean risk is the unit. The risk is the mean squared distance of all
 rows to their nearest center. The paper varies the size of summaries, too (100 to 20,000), but shows only the best
-running times that come of it: see lucic2015_tradeoffs. Seconds are of one thread, with as many runs at once as there
+resulting running times: see lucic2015_tradeoffs. Seconds are of one thread, with as many parallel runs as there
 are cores.
 """
 
@@ -32,8 +32,8 @@ COLUMNS = [
     ("method", "summary", ""),
     ("size", "points", ",d"),
     ("median", "risk, times that of all rows", ".4f"),
-    ("low", "10% of seeds below", ".4f"),
-    ("high", "10% above", ".4f"),
+    ("low", "10th percentile", ".4f"),
+    ("high", "90th percentile", ".4f"),
     ("seconds", "seconds", ".2f"),
     ("speed_ratio", "times faster than all rows", ".1f"),
 ]

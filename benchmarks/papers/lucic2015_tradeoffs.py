@@ -5,9 +5,9 @@
 SYNTHETIC (100,000 x 100, k = 100) and KDD2004BIO (144,879 of its 145,751 rows x 74, k = 150). The oracles know the
 quickest summary for a risk, out of all those tried: of 500 to 20,000 points, of 2,500 to 80,000 rows, six runs each.
 ORACLE-C summarizes rows to a coreset; ORACLE-U takes as many random rows, up to all 80,000, and makes no summary. TRAM
-knows nothing: it has n rows to learn from and n / 4 to judge by, its time is that of all its rounds together, six runs.
-Risks are relative to the lowest of all medians, on rows held out; the paper has absolute ones in its plots, of which no
-numbers are left. First row of the figure: time for one risk against n. Second row: time with all rows against the risk.
+has no prior knowledge: it has n rows to learn from and n / 4 held out; its time is that of all rounds together, six
+runs. Risks are relative to the lowest of all medians, on held-out rows; the paper has absolute ones in its plots,
+without numbers. First row of the figure: time for one risk against n. Second row: time with all rows against the risk.
 """
 
 import sys
@@ -36,7 +36,7 @@ DATA_COLUMNS = [
     ("oracle_c", "ORACLE-C, s", ".3f"),
     ("oracle_u", "ORACLE-U, s", ".3f"),
     ("tram", "TRAM, s", ".3f"),
-    ("reached", "TRAM gets there", ".0%"),
+    ("reached", "TRAM reaches it", ".0%"),
 ]
 RISK_COLUMNS = [
     ("level", "risk, times the best", ".2f"),
@@ -45,7 +45,7 @@ RISK_COLUMNS = [
     ("oracle_u", "ORACLE-U, s", ".3f"),
     ("tram", "TRAM, s", ".3f"),
     ("tram_summary", "its rows and points", ""),
-    ("reached", "TRAM gets there", ".0%"),
+    ("reached", "TRAM reaches it", ".0%"),
     ("overhead", "TRAM / ORACLE-C", ".1f"),
 ]
 
@@ -59,7 +59,7 @@ def measure_grid(X, k, rows, sizes, more_rows, repeats, seed):
 
 
 def navigate(X, k, n, risk, repeats, seed):
-    """Medians of TRAM with n rows to learn from; no seconds if a fifth of the runs or more do not get there."""
+    """Medians of TRAM with n rows to learn from; no seconds if a fifth of the runs or more do not reach the risk."""
     some = [np.random.default_rng([seed, i]).permutation(len(X))[: n * 5 // 4] for i in range(repeats)]
     runs = [Tram(StreamKMeans(k), risk, random_state=seed + i).fit(X[rows]) for i, rows in enumerate(some)]
     row = {"reached": np.mean([run.reached_ for run in runs]), "all_seconds": [run.seconds_ for run in runs]}
@@ -87,7 +87,7 @@ def bars(result, name, by_data, by_risk):
     known = [row for row in by_risk if row["level"] <= INTERESTING and {"oracle_c", "tram"} <= set(row)]
     where = f"{name}, risks up to {INTERESTING} times the best"
     if not known:
-        result.bar(f"{where}: TRAM gets there", "never", False)
+        result.bar(f"{where}: TRAM reaches it", "never", False)
         return
     worst = max(row["overhead"] for row in known)
     result.bar(f"{where}: TRAM within 3 times ORACLE-C", f"{worst:.1f} times at worst", worst <= 3)
@@ -95,8 +95,8 @@ def bars(result, name, by_data, by_risk):
     result.bar(f"{where}: TRAM below ORACLE-U", f"{max(ratios):.2f} times at worst", max(ratios) < 1)
     for key, who in (("oracle_c", "ORACLE-C"), ("tram", "TRAM")):
         times = [row[key] for row in by_data if key in row]
-        told = ", ".join(f"{seconds:.3f}" for seconds in times)
-        result.bar(f"{name}: the time of {who} falls with n", f"{told} s", len(times) > 1 and times[-1] < times[0])
+        measured = ", ".join(f"{seconds:.3f}" for seconds in times)
+        result.bar(f"{name}: the time of {who} falls with n", f"{measured} s", len(times) > 1 and times[-1] < times[0])
 
 
 def plot(result, tables):

@@ -1,22 +1,22 @@
-"""All ten digits of MNIST after a single pass, one class against the others; what rai2009 leaves to its readers.
+"""All ten digits of MNIST after a single pass, one class against the others; not in rai2009.
 
     python benchmarks/papers/rai2009_digits.py [--quick]
 
 60,000 training rows of 784 pixels from 0 to 1, 10,000 test rows; means over random orderings, the batch machine has
-one. Peers and the ball have one setting, chosen beforehand on rows held back out of 4,000; peers also have their rows
-prepared as suits them best there. The second-order variants get the rows as they are, and choose inside the pass.
+one. Peers and the ball have one setting, chosen beforehand on held-out rows of 4,000; peers also have their rows
+prepared as suits them best there. The second-order variants get unprepared rows, and choose inside the pass.
 """
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from classifiers import AUTO, BATCH, BEGUN_2, CONTESTANTS, TEN_DIGITS, measure
+from classifiers import AUTO, BATCH, CONTESTANTS, INITIALISED_2, TEN_DIGITS, measure
 from common import GREY, OURS, PEER, Result, arguments, figures
 from workers import Workers
 
 COMMAND = "python benchmarks/papers/rai2009_digits.py"
-LEARNERS = (BATCH, "Perceptron", "passive-aggressive", "SGD", "SGD, averaged", BEGUN_2, "diagonal", "full", AUTO)
+LEARNERS = (BATCH, "Perceptron", "passive-aggressive", "SGD", "SGD, averaged", INITIALISED_2, "diagonal", "full", AUTO)
 COLUMNS = [
     ("learner", "learner", ""),
     ("mean", "accuracy, %", ".2f"),

@@ -1,9 +1,9 @@
-"""Figure 3 of rai2009: what looking ahead gains on MNIST, 8 against 9.
+"""Figure 3 of rai2009: what lookahead gains on MNIST, 8 against 9.
 
     python benchmarks/papers/rai2009_lookahead.py [--quick]
 
 Algorithm 2 with L = 1 (which is Algorithm 1) to 100, one pass over each of 100 random orderings, test accuracy; as
-printed, and begun with the exact ball of the first 512 rows, as StreamSVC does. C and the preparation of rows are
+printed, and initialised with the exact ball of the first 512 rows, as StreamSVC does. C and the preparation of rows are
 chosen once, for L = 10, on a fifth of the training rows, and are the same for all L. The paper has a curve, and numbers
 for L = 1 and 10 in its Table 1: the mean rises and the deviation falls with L.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from classifiers import ALGORITHM_2, BEGUN_2, EIGHT_NINE, choose, run_job, summary
+from classifiers import ALGORITHM_2, EIGHT_NINE, INITIALISED_2, choose, run_job, summary
 from common import GREY, OURS, PEER, Result, arguments, figures
 from workers import Workers, grouped
 
@@ -50,10 +50,13 @@ def bars(result, rows, orderings):
     result.bar("the deviation falls with L", text, deviations[-1] < deviations[0] and max(np.diff(deviations)) < noise)
 
 
-def plot(result, printed, begun):
+def plot(result, printed, initialised):
     plt = figures()
     figure, axes = plt.subplots(figsize=(6.5, 4))
-    for rows, color, label in ((printed, PEER, "as printed"), (begun, OURS, "begun with 512 rows")):
+    for rows, color, label in (
+        (printed, PEER, "as printed"),
+        (initialised, OURS, "initialised with the first 512 rows"),
+    ):
         mean, deviation = ([row[key] for row in rows] for key in ("mean", "deviation"))
         axes.errorbar(LOOKAHEADS, mean, deviation, fmt="o-", ms=5, capsize=4, color=color, label=label)
     axes.plot(list(PAPER), list(PAPER.values()), "D", mfc="none", color=GREY, label="paper, Table 1")
@@ -71,12 +74,12 @@ def main():
     result = Result("rai2009_lookahead", COMMAND, args, orderings=orderings, paper="rai2009, Figure 3")
     with Workers() as spread:
         printed, setting = table(ALGORITHM_2, orderings, most, spread)
-        begun, setting_begun = table(BEGUN_2, orderings, most, spread)
-    result.content["settings"] = {ALGORITHM_2: setting, BEGUN_2: setting_begun}
+        initialised, setting_initialised = table(INITIALISED_2, orderings, most, spread)
+    result.content["settings"] = {ALGORITHM_2: setting, INITIALISED_2: setting_initialised}
     result.table("as_printed", COLUMNS, printed)
-    result.table("begun", COLUMNS, begun)
+    result.table("initialised", COLUMNS, initialised)
     bars(result, printed, orderings)
-    plot(result, printed, begun)
+    plot(result, printed, initialised)
     result.write()
 
 

@@ -1,10 +1,10 @@
-"""Four learners on four shards, merged, beside one that saw the whole stream: MNIST, 8 against 9.
+"""Four learners on four shards, merged, against one that saw the whole stream: MNIST, 8 against 9.
 
     python benchmarks/papers/rai2009_shards.py [--quick]
 
 Shards are random quarters of the training rows (alike), or quarters in which the classes are mixed unevenly, from
 about 7% to 93%. Means over random orderings. The balls have the setting that was chosen for the whole stream, on
-training rows held back; the second-order variants choose inside the pass, each shard for itself. The paper has no
+held-out training rows; the second-order variants choose inside the pass, each shard for itself. The paper has no
 merge; the bar is our own.
 """
 

@@ -6,10 +6,10 @@ MNIST 0 against 1 and 8 against 9, IJCNN1 (35,000 / 91,701 rows), Waveform (4,00
 (2, 3, 5 columns, 20,000 rows). Means over 20 random orderings of the training rows; the batch machine has one.
 
 Nothing is chosen on test rows. Peers and balls have one setting for all orderings, chosen beforehand on a fifth of the
-training rows; peers also have their rows prepared as suits them best there. Algorithms 1 and 2 and multiple balls are
-the paper's, without intercept. "Begun with 512 rows" is StreamSVC with `ellipsoid=None`: it starts from the exact ball
-of the first rows, and finds an intercept if that was better on the rows held back. The second-order variants choose
-everything inside the pass; "auto" is StreamSVC as it comes.
+training rows; peers also have their rows prepared as is best for them there. Algorithms 1 and 2 and multiple balls are
+the paper's, without intercept. "Initialised with the first 512 rows" is StreamSVC with `ellipsoid=None`: it starts
+from the exact ball of the first rows, and finds an intercept if that was better on held-out rows. The second-order
+variants choose everything inside the pass; "auto" is StreamSVC with default settings.
 """
 
 import sys
@@ -21,10 +21,10 @@ from classifiers import (
     ALGORITHM_2,
     AUTO,
     BATCH,
-    BEGUN_1,
-    BEGUN_2,
     CONTESTANTS,
     EIGHT_NINE,
+    INITIALISED_1,
+    INITIALISED_2,
     LA_SVM,
     MAJORITY,
     TASKS,
@@ -44,7 +44,7 @@ PAPER = {  # in percent
     ALGORITHM_2: (99.71, 94.7, 87.81, 78.4, 97.0, 68.5, 87.5),
 }
 SAME_ROWS = ("MNIST 0v1", EIGHT_NINE, "IJCNN1")  # those of which the paper used the same rows as we do
-SHORT = (BATCH, "passive-aggressive", "SGD, averaged", ALGORITHM_2, BEGUN_2, AUTO)
+SHORT = (BATCH, "passive-aggressive", "SGD, averaged", ALGORITHM_2, INITIALISED_2, AUTO)
 NEAR = 0.3  # percentage points
 COLUMNS = [
     ("task", "data", ""),
@@ -85,13 +85,13 @@ def overview(rows, tasks):
 def bars(result, rows, tasks):
     found = {(row["learner"], row["task"]): row for row in rows}
     for task in SAME_ROWS:
-        for name, printed in ((BEGUN_1, ALGORITHM_1), (BEGUN_2, ALGORITHM_2)):
+        for name, printed in ((INITIALISED_1, ALGORITHM_1), (INITIALISED_2, ALGORITHM_2)):
             row, paper = found[name, task], found[printed, task]["paper"]
-            result.bar(f"{name}, {task}: at least the paper's {paper}", told(row), row["mean"] >= paper)
+            result.bar(f"{name}, {task}: at least the paper's {paper}", measured(row), row["mean"] >= paper)
     for task in tasks:
         ours, batch = found[AUTO, task], found[BATCH, task]["mean"]
         wish = f"{AUTO}, {task}: within {NEAR} of the batch machine's {batch:.2f}"
-        result.bar(wish, told(ours), ours["mean"] >= batch - NEAR)
+        result.bar(wish, measured(ours), ours["mean"] >= batch - NEAR)
     peers = [name for name, one in CONTESTANTS.items() if not (one.is_ours or one.is_batch)]
     for wish, names in (
         (f"{AUTO} ahead of the best one-pass peer of bounded memory on most data", [n for n in peers if n != LA_SVM]),
@@ -103,7 +103,7 @@ def bars(result, rows, tasks):
         result.bar(wish, text, 2 * sum(gap > 0 for gap in gaps.values()) > len(tasks))
 
 
-def told(row):
+def measured(row):
     return f"{row['mean']:.2f}" + ("" if row["deviation"] is None else f" ± {row['deviation']:.2f}")
 
 
@@ -140,16 +140,16 @@ def plot(result, rows, tasks):
 def notes(result, rows):
     found = {(row["learner"], row["task"]): row for row in rows}
     as_printed = [found[name, task] for task in SAME_ROWS for name in (ALGORITHM_1, ALGORITHM_2)]
-    text = ", ".join(f"{row['task']} {told(row)} ({row['paper']})" for row in as_printed)
+    text = ", ".join(f"{row['task']} {measured(row)} ({row['paper']})" for row in as_printed)
     result.note(f"Algorithms 1 and 2 as printed, the paper's numbers in brackets: {text}.")
     result.note(
-        "The paper's Waveform and synthetic rows are not to be had, so its numbers for them are not comparable. Ours: "
-        "Breiman's second class against the others; two Gaussians of which the best rule gets 85% right, with 20,000 "
-        "test rows in place of 200, which would tell an accuracy to 2.5 points only."
+        "The paper's Waveform and synthetic rows are not available, so its numbers for them are not comparable. Ours: "
+        "Breiman's second class against the others; two Gaussians of which the best rule classifies 85% correctly, "
+        "with 20,000 test rows in place of 200, which would give an accuracy to 2.5 points only."
     )
     result.note(
         "The batch machine, Perceptron, passive-aggressive, SGD and LASVM have an intercept; Pegasos where that was "
-        "better on the rows held back. LASVM keeps its support vectors, and takes finishing steps on them afterwards."
+        "better on held-out rows. LASVM keeps its support vectors, and takes finishing steps on them afterwards."
     )
     result.note("Pegasos and LASVM are written from their papers; the paper's w3a is not among our data.")
 

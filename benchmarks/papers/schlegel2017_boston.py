@@ -1,4 +1,4 @@
-"""Figure 2 (a) of schlegel2017: learning curves on Boston Housing, prototypes beside KRLS.
+"""Figure 2 (a) of schlegel2017: learning curves on Boston Housing, prototypes against KRLS.
 
     python benchmarks/papers/schlegel2017_boston.py [--quick]
 
@@ -7,7 +7,7 @@ orders. 80 prototypes in 20 blocks, lambda = 1, eta = 0.01; KRLS with nu = 0.001
 
 The paper gives 0.295 as the width. With exp(-|x - z|^2 / (2 width^2)) KRLS then keeps nearly all rows, whereas
 the paper says 116.46 on average. So there are two tables: the width at which ours keeps as many (no target takes
-part in finding it), and 0.295 as it stands.
+part in finding it), and 0.295 as printed.
 """
 
 import sys
@@ -40,7 +40,7 @@ COLUMNS = [
 
 
 def orders(X, y, count, seed):
-    """(rows, targets, test rows, test targets), shuffled anew each time."""
+    """(rows, targets, test rows, test targets), shuffled again each time."""
     for i in range(count):
         order = np.random.default_rng([seed, i]).permutation(len(X))
         train, test = order[:N_TRAIN], order[N_TRAIN:]
@@ -114,7 +114,7 @@ def plot(result, curves):
 def main():
     args = arguments(__doc__)
     count = 2 if args.quick else 50
-    facts = {"b": BUDGET, "blocks": N_BLOCKS, "ridge": RIDGE, "orders": count, "widths": [CALIBRATED, PRINTED]}
+    facts = {"b": BUDGET, "blocks": N_BLOCKS, "regularization": RIDGE, "orders": count, "widths": [CALIBRATED, PRINTED]}
     result = Result("schlegel2017_boston", COMMAND, args, paper="schlegel2017, Figure 2 (a)", **facts)
     X, y = boston_housing()
     data = list(orders(unit_range(X), y, count, args.seed))
@@ -129,7 +129,7 @@ def main():
         for width, errors in curves.items()
         for (name, targets), lines in errors.items()
     }
-    result.note("The threshold is 0.001, as for the paper's log-determinants; it prints none for this figure.")
+    result.note("min_gain is 0.001, as for the paper's log-determinants; it prints none for this figure.")
     result.note(
         "Ours solves for the weights and an intercept with the targets of all 400 rows; the paper's equations take "
         "those of prototypes, and have none."
@@ -144,8 +144,8 @@ def bars(result, width, rows):
     if width == CALIBRATED:
         result.bar("KRLS keeps about 116.46 rows (paper)", f"{krls['kept']:.1f}", abs(krls["kept"] - 116.46) < 5)
     wish = f"width {width:g}: BlockGreedy's final RMSE at most that of KRLS"
-    told = f"{ours['rmse']:.3f} and {krls['rmse']:.3f}, which keeps {krls['kept']:.0f} rows"
-    result.bar(wish, told, ours["rmse"] <= krls["rmse"])
+    measured = f"{ours['rmse']:.3f} and {krls['rmse']:.3f}, which keeps {krls['kept']:.0f} rows"
+    result.bar(wish, measured, ours["rmse"] <= krls["rmse"])
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python benchmarks/papers/schlegel2017_kddcup.py [--quick]
 
-The paper's Census 1990 (2 million rows of 68 binned columns) was not to be had; 494,021 rows of KDD Cup 1999 in
-their order stand in for it: all 41 columns, with numbers in bins as Census has them, and the 7 symbolic columns alone.
-Kernel exp(-mismatches / (2 * 5^2)), b = 100, 20 blocks, lambda = 1, threshold 0.001 of the value; one thread.
+The paper's Census 1990 (2 million rows of 68 binned columns) is not available; 494,021 rows of KDD Cup 1999 in
+their order replace it: all 41 columns, with numbers in bins as Census has them, and the 7 symbolic columns alone.
+Kernel exp(-mismatches / (2 * 5^2)), b = 100, 20 blocks, lambda = 1, min_gain 0.001; one thread.
 """
 
 import sys
@@ -38,7 +38,7 @@ COLUMNS = [
 
 
 def in_bins(X, names):
-    """Codes of all columns: categories as they are, counts by their powers of two, rates by tenths."""
+    """Codes of all columns: categories unchanged, counts by their powers of two, rates by tenths."""
     codes = X.copy()
     for column, name in enumerate(names):
         if name not in SYMBOLIC:
@@ -59,7 +59,7 @@ def selectors(seed):
 
 
 def value(rows):
-    """The judge: the true log-determinant."""
+    """The score: the true log-determinant."""
     return log_det(np.exp(-(rows[:, None] != rows[None]).sum(axis=2) / (2 * WIDTH**2)))
 
 
@@ -97,7 +97,7 @@ def plot(result, curves):
 
 def main():
     args = arguments(__doc__)
-    facts = {"b": BUDGET, "blocks": N_BLOCKS, "width": WIDTH, "regularization": 1.0, "threshold": 0.001}
+    facts = {"b": BUDGET, "blocks": N_BLOCKS, "width": WIDTH, "regularization": 1.0, "min_gain": 0.001}
     result = Result("schlegel2017_kddcup", COMMAND, args, paper="schlegel2017, Figure 3 (c)", **facts)
     X, names = kdd_cup99()
     X = X[:20_000] if args.quick else X

@@ -3,7 +3,7 @@
     python benchmarks/papers/schlegel2017_telemonitoring.py [--quick]
 
 5,875 rows of 20 columns (the patient's number among them, the other target not), scaled to [0, 1]; 3,500 rows are the
-stream, in random order, the others test rows; means over 10 orders. lambda = 1, threshold 0.001 of the value.
+stream, in random order, the others test rows; means over 10 orders. lambda = 1, min_gain 0.001.
 
 1a  log-determinant of b = 200 prototypes; blocks of 5
 1b  accuracy of BlockGreedy's estimate against the size of blocks
@@ -11,7 +11,7 @@ stream, in random order, the others test rows; means over 10 orders. lambda = 1,
 2b  test error of (K_S + 0.001 I) w = y_S for b = 500, and of weights from all targets; blocks of 25
 
 The paper does not print the width of its kernel. Ours is the one of six for which those equations have the lowest
-error on 700 rows held back from the stream of the first order; no test row takes part in the choice.
+error on 700 held-out rows of the stream of the first order; no test row takes part in the choice.
 """
 
 import sys
@@ -54,7 +54,7 @@ COLORS = {
 
 
 def orders(X, y, count, seed):
-    """(rows, targets, test rows, test targets), shuffled anew each time."""
+    """(rows, targets, test rows, test targets), shuffled again each time."""
     for i in range(count):
         order = np.random.default_rng([seed, i]).permutation(len(X))
         train, test = order[:N_TRAIN], order[N_TRAIN:]
@@ -62,7 +62,7 @@ def orders(X, y, count, seed):
 
 
 def selectors(budget, block_size, seed, width=WIDTH):
-    """All contestants, by name. `neighbors=0` is the paper's rule for who leaves: the block alone tells."""
+    """All contestants, by name. `neighbors=0` is the paper's rule: removal depends on the block alone."""
     kernel = RBF(width)
     blocks = {"block_size": block_size, "kernel": kernel, "random_state": seed}
     return {
@@ -81,7 +81,7 @@ def prototypes(model):
 
 
 def value(model):
-    """The judge: the true log-determinant."""
+    """The score: the true log-determinant."""
     rows = prototypes(model)
     return log_det(rbf(rows, rows, WIDTH))
 
@@ -107,7 +107,7 @@ def mean_rows(runs, key):
 
 
 def widths(X, y, budget):
-    """Errors of the paper's equations on a fifth of the rows, held back, for each width."""
+    """Errors of the paper's equations on a fifth of the rows, held out, for each width."""
     n, rows = len(X) - len(X) // 5, []
     for width in WIDTHS:
         model = paper_regressor(OnlineGreedy(budget, kernel=RBF(width))).fit(X[:n], y[:n])
@@ -198,7 +198,7 @@ def figure_1c(X, budgets, seed):
 
 
 def naive_step(chosen, row):
-    """Seconds that one candidate takes if every swap is scored by a determinant of its own."""
+    """Seconds that one candidate takes if every swap is scored by its own determinant."""
     K, k = rbf(chosen, chosen, WIDTH), rbf(chosen, row[None], WIDTH)[:, 0]
     start = time.perf_counter()
     with threadpool_limits(1):
@@ -277,7 +277,7 @@ def plot(result, curve, by_size, by_budget, learning):
 
 
 COLUMNS = {
-    "width": [("width", "width", "g"), ("rmse", "error on rows held back", ".3f")],
+    "width": [("width", "width", "g"), ("rmse", "error on held-out rows", ".3f")],
     "log_det": [
         ("method", "method", ""),
         ("value", "log det", ".2f"),
@@ -326,9 +326,9 @@ def bars(result, chosen, by_size, by_budget, errors):
     wish = "the estimate's accuracy from 0.82 for the smallest blocks to 0.99 for the largest"
     result.bar(wish, f"{first:.3f} to {last:.3f}", first >= 0.82 and last >= 0.99)
     large = [row for row in by_budget if row["budget"] >= 300] or by_budget[-1:]
-    told = ", ".join(f"{row['OnlineGreedy'] / row['BlockGreedy']:.1f} times for {row['budget']}" for row in large)
+    measured = ", ".join(f"{row['OnlineGreedy'] / row['BlockGreedy']:.1f} times for {row['budget']}" for row in large)
     faster = all(row["BlockGreedy"] < row["OnlineGreedy"] for row in large)
-    result.bar("BlockGreedy faster than OnlineGreedy from b = 300 on", told, faster)
+    result.bar("BlockGreedy faster than OnlineGreedy from b = 300 on", measured, faster)
     row = by_budget[-1]
     wish = f"OnlineGreedy, b = {row['budget']}: 50 times faster per row than determinants"
     result.bar(wish, f"{row['times']:.0f} times", row["times"] >= 50)
@@ -343,9 +343,9 @@ def notes(result, first):
         "4.797 with 500 prototypes must have used it. Test rows are of the same patients, as in the paper."
     )
     result.note(
-        "As printed: the block alone tells who leaves it (with the errata of the pseudo-code mended). Ours asks the "
-        "ten most similar prototypes as well. The paper's variants without clustering and without exchanges between "
-        "blocks are not in the library."
+        "As printed: which prototype is removed depends on its block alone (errata of the pseudo-code are corrected). "
+        "Ours also uses the ten most similar prototypes. The paper's variants without clustering and without exchanges "
+        "between blocks are not in the library."
     )
     result.note("SieveStreaming has levels a factor of 1.1 apart; the paper's 1.01 takes ten times as many sets.")
 
@@ -353,7 +353,7 @@ def notes(result, first):
 def main():
     args = arguments(__doc__)
     sizes = QUICK if args.quick else FULL
-    facts = {"n": N_TRAIN, "width": WIDTH, "regularization": 1.0, "threshold": 0.001, **sizes}
+    facts = {"n": N_TRAIN, "width": WIDTH, "regularization": 1.0, "min_gain": 0.001, **sizes}
     result = Result("schlegel2017_telemonitoring", COMMAND, args, paper="schlegel2017, Figures 1 and 2 (b)", **facts)
     X, y = telemonitoring()
     data = list(orders(unit_range(X), y, sizes["orders"], args.seed))

@@ -1,18 +1,18 @@
-"""k-means of 100,000 rows through a coreset of 5,000: modicum beside scikit-learn, FAISS, River and other coresets.
+"""k-means of 100,000 rows through a coreset of 5,000: modicum against scikit-learn, FAISS, River and other coresets.
 
     python benchmarks/speed/coreset_kmeans.py [--quick] [--peer-python INTERPRETER]
 
-SYNTHETIC of lucic2015: 100,000 x 100 float32, k = 100. Each contestant runs in a process of its own with 1 and with 2
+SYNTHETIC of lucic2015: 100,000 x 100 float32, k = 100. Each contestant runs in a separate process with 1 and with 2
 threads, five rounds of other seeds, interleaved (contestants that need more than 10 s once, the yardstick KMeans
 always five times); median seconds, mean risk. Timed: from the array in memory to centers. Not timed: imports, the data,
-one run on 600 rows that compiles what is compiled. The judge is one function in float64: the risk is the mean squared
+one run on 600 rows that compiles what is compiled. One function in float64 scores all: the risk is the mean squared
 distance of all rows to their nearest center. Memory: peak of resident memory during the run minus what was resident
 before.
 
-Who makes a sample or a coreset solves it as we do, with one run of KMeans on weighted points. BICO's summary may have
+Samples and coresets are all solved in the same way, with one run of KMeans on weighted points. BICO's summary may have
 5,000 points, but it stops at far fewer. River sees the first tenth of the rows, which takes it half a minute.
 
-The packages `coresets` and `bico` ask for numpy below 2, and run with numpy 2 all the same: install them with
+The packages `coresets` and `bico` ask for numpy below 2, but run with numpy 2: install them with
 `pip install --no-deps coresets bico`, or into another interpreter, named by --peer-python coresets=INTERPRETER.
 """
 
@@ -79,7 +79,7 @@ def mini_batch_stream(X, k, size, seed):
 def faiss_default(X, k, size, seed):
     import faiss
 
-    model = faiss.Kmeans(X.shape[1], k, seed=seed + 1)  # 0 asks for a seed of its own
+    model = faiss.Kmeans(X.shape[1], k, seed=seed + 1)  # 0 means a random seed
     model.train(X)
     return model.centroids
 
@@ -133,15 +133,15 @@ CONTESTANTS = {  # name: (function, package, share of the rows that it sees, rem
     MINI_BATCH: (mini_batch, "scikit-learn", 1, ""),
     "MiniBatchKMeans, chunks": (mini_batch_stream, "scikit-learn", 1, "never holds all rows"),
     "random rows, KMeans": (random_rows, "scikit-learn", 1, ""),
-    "FAISS": (faiss_default, "faiss-cpu", 1, "as it comes: random seeds, 256 rows for each center"),
-    "FAISS, all rows": (faiss_all, "faiss-cpu", 1, "with seeds of k-means++"),
+    "FAISS": (faiss_default, "faiss-cpu", 1, "default settings: random seeds, 256 rows per center"),
+    "FAISS, all rows": (faiss_all, "faiss-cpu", 1, "with k-means++ seeds"),
     "coresets": (coresets, "coresets", 1, ""),
     "BICO": (bico, "bico", 1, ""),
     "River STREAMKMeans": (river_stream, "river", 0.1, "a tenth of the rows, one at a time"),
 }
 
 
-# ---- one run in a process of its own -------------------------------------------------------------------
+# ---- one run in a separate process ---------------------------------------------------------------------
 
 
 def worker(name, path, k, size, seed):
@@ -205,12 +205,12 @@ def bars(result, rows, threads):
     result.bar(f"{where}: risk within 1.5% of KMeans", f"{ours['ratio'] - 1:+.2%}", ours["ratio"] <= 1.015)
     wish = f"{where}: 20 times faster than KMeans"
     result.bar(wish, f"{ours['speed_ratio']:.1f} times", ours["speed_ratio"] >= 20)
-    told = f"{ours['seconds']:.3f} s against {mini['seconds']:.3f} s"
-    result.bar(f"{where}: not slower than MiniBatchKMeans", told, ours["seconds"] <= mini["seconds"])
+    measured = f"{ours['seconds']:.3f} s against {mini['seconds']:.3f} s"
+    result.bar(f"{where}: not slower than MiniBatchKMeans", measured, ours["seconds"] <= mini["seconds"])
     for name in (MINI_BATCH, "coresets", "BICO"):
         if name in found:
-            told = f"{ours['ratio']:.4f} against {found[name]['ratio']:.4f}"
-            result.bar(f"{where}: lower risk than {name}", told, ours["ratio"] < found[name]["ratio"])
+            measured = f"{ours['ratio']:.4f} against {found[name]['ratio']:.4f}"
+            result.bar(f"{where}: lower risk than {name}", measured, ours["ratio"] < found[name]["ratio"])
 
 
 def plot(result, tables):

@@ -1,12 +1,12 @@
-"""Gaussian mixtures of half a million rows through coresets: modicum beside EM on all rows and on random ones.
+"""Gaussian mixtures of half a million rows through coresets: modicum against EM on all rows and on random ones.
 
     python benchmarks/speed/coreset_mixture.py [--quick]
 
 Two sets of rows in float32, k = 50, full covariances: 500,000 x 16 from 50 Gaussians with random covariances and uneven
 shares; and the numeric columns of KDD Cup 99 (444,021 x 33: logarithms of one plus the values, divided by the largest;
-standardized, a few rows hundreds of deviations away would decide the mean log-likelihood). Each run has a process of
-its own and one thread; three rounds of other seeds, scikit-learn on all rows once; median seconds, mean log-likelihood
-per row on 50,000 rows held out. All use EM from k-means, with scikit-learn's rules for when to stop. Timed: from rows
+standardized, a few rows hundreds of deviations away would decide the mean log-likelihood). Each run has a separate
+process and one thread; three rounds of other seeds, scikit-learn on all rows once; median seconds, mean log-likelihood
+per row on 50,000 held-out rows. All use EM from k-means, with scikit-learn's rules for when to stop. Timed: from rows
 in memory to a fitted mixture. Not timed: imports, the data, one run on 2,000 rows that compiles what is compiled.
 """
 
@@ -107,7 +107,7 @@ COLUMNS = [
 ]
 
 
-# ---- one run in a process of its own -------------------------------------------------------------------
+# ---- one run in a separate process ---------------------------------------------------------------------
 
 
 def worker(name, data, n, data_seed, seed):
@@ -152,9 +152,9 @@ def bars(result, data, rows):
         result.bar(f"{data}: all bars", "the coreset or EM on all rows did not run", None)
         return
     ours, whole = found[coreset], found[YARDSTICK]
-    told = f"{ours['score']:.3f} against {whole['score']:.3f}"
+    measured = f"{ours['score']:.3f} against {whole['score']:.3f}"
     met = ours["score"] >= whole["score"] - 0.01 * abs(whole["score"])
-    result.bar(f"{data}, {coreset}: log-likelihood within 1% of that of all rows", told, met)
+    result.bar(f"{data}, {coreset}: log-likelihood within 1% of that of all rows", measured, met)
     for key, whose in (("speed_ratio", "our own EM"), ("peer_ratio", "scikit-learn's EM")):
         if key in ours:
             wish = f"{data}, {coreset}: 10 times faster than {whose} on all rows"

@@ -1,13 +1,13 @@
-"""k-means of 50 million rows as they come, in 64 MiB: StreamKMeans beside scikit-learn, BICO and River.
+"""k-means of a stream of 50 million rows, in 64 MiB: StreamKMeans against scikit-learn, BICO and River.
 
     python benchmarks/speed/coreset_stream.py [--quick] [--rows N] [--peer-python INTERPRETER]
 
-Rows of 8 columns in float32 from 300 Gaussian clusters, made as they are asked for in chunks of 50,000; k = 100. Each
-contestant runs in a process of its own, with one thread. Seconds are those of learning, and of the centers at the end;
-the making of rows is measured apart. Contestants that would take very long stop after 20 s and answer with what they
+Rows of 8 columns in float32 from 300 Gaussian clusters, generated on request in chunks of 50,000; k = 100. Each
+contestant runs in a separate process, with one thread. Seconds are those of learning, and of the centers at the end;
+generating rows is measured separately. Contestants that would take very long stop after 20 s and answer with what they
 have; River takes rows one at a time. Resident memory of the process is noted after each chunk.
 
-The risk is the mean squared distance to the nearest center of 100,000 rows that nobody learns from. It depends on
+The risk is the mean squared distance to the nearest center of 100,000 held-out rows. It depends on
 seeds more than on anything else, so it is the mean of three runs; two of them have a tenth of the rows.
 """
 
@@ -27,7 +27,7 @@ COMMAND = "python benchmarks/speed/coreset_stream.py"
 D, K, CLUSTERS, CHUNK = 8, 100, 300, 50_000
 BUDGET = 64  # MiB
 SETTLED = 2_000_000  # rows after which memory must be flat
-PATIENCE = 20  # seconds for those who would take very long
+PATIENCE = 20  # seconds for contestants that would take very long
 STREAM_KMEANS, MINI_BATCH = "modicum StreamKMeans", "MiniBatchKMeans"
 
 
@@ -108,7 +108,7 @@ COLUMNS = [
 ]
 
 
-# ---- one run in a process of its own -------------------------------------------------------------------
+# ---- one run in a separate process ---------------------------------------------------------------------
 
 
 def worker(name, n, data_seed, seed):
@@ -155,7 +155,7 @@ def pieces(rows, size):
 
 
 def run_all(args, n):
-    """{name: runs}: all rows first, then a tenth of them with other seeds, for those who got that far."""
+    """{name: runs}: all rows first, then a tenth of them with other seeds, for contestants that got that far."""
     runs, pythons = {}, interpreters(args.peer_python)
     for name, (_, package, *_) in CONTESTANTS.items():
         done = runs[name] = []
@@ -166,8 +166,10 @@ def run_all(args, n):
             sizes = (rows, args.seed, turn)
             run = run_worker(__file__, name, package, sizes, threads=1, limit=args.limit, pythons=pythons)
             done.append(run)
-            told = "{rows:,} rows in {seconds:.1f} s, risk {risk:.3f}".format(**run) if "rows" in run else run["status"]
-            print(f"{name}: {told}", file=sys.stderr, flush=True)
+            measured = (
+                "{rows:,} rows in {seconds:.1f} s, risk {risk:.3f}".format(**run) if "rows" in run else run["status"]
+            )
+            print(f"{name}: {measured}", file=sys.stderr, flush=True)
     return runs
 
 
@@ -178,10 +180,10 @@ def summary(name, runs, n):
         return {"contestant": name, "remark": first["status"]}
     risks = [run["risk"] for run in runs if run["status"] == "ok"]
     settled = max(peak for rows, _, peak in first["notes"] if rows <= max(SETTLED, first["notes"][0][0]))
-    told = {key: value for key, value in first.items() if key not in ("status", "wall", "notes")}
+    measured = {key: value for key, value in first.items() if key not in ("status", "wall", "notes")}
     return {
         "contestant": name,
-        **told,
+        **measured,
         "per_second": first["rows"] / first["seconds"],
         "risk": statistics.mean(risks),
         "best_risk": min(risks),
@@ -205,8 +207,8 @@ def bars(result, rows):
     wish = f"StreamKMeans: holds no more than {BUDGET} MiB"
     result.bar(wish, f"{ours['held_mib']:.1f} MiB", ours["held_mib"] <= BUDGET)
     lowest = min((row for row in found.values() if row is not ours), key=lambda row: row["risk"])
-    told = f"{ours['risk']:.3f}, next {lowest['risk']:.3f} ({lowest['contestant']})"
-    result.bar("StreamKMeans: the lowest risk", told, ours["risk"] < lowest["risk"])
+    measured = f"{ours['risk']:.3f}, next {lowest['risk']:.3f} ({lowest['contestant']})"
+    result.bar("StreamKMeans: the lowest risk", measured, ours["risk"] < lowest["risk"])
 
 
 def plot(result, runs):

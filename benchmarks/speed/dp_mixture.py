@@ -1,14 +1,14 @@
-"""Dirichlet-process mixtures of MNIST: modicum in the memory of 6,000 rows beside scikit-learn and bnpy.
+"""Dirichlet-process mixtures of MNIST: modicum in the memory of 6,000 rows against scikit-learn and bnpy.
 
     python benchmarks/speed/dp_mixture.py [--quick] [--peer-python bnpy=INTERPRETER]
 
 60,000 digits on 50 principal components, full covariances. Peers have 6,000 rows, as many as fit into our memory, or
-all; ours sees all, one epoch of 3,000 after the other. Each run has a process of its own and one thread; what needs
-over 300 s stays out. Judged on 5,000 test digits, per row: by the density at the mean parameters (plug-in), computed
+all; ours sees all, one epoch of 3,000 after the other. Each run has a separate process and one thread; what needs
+over 300 s is left out. Scored on 5,000 test digits, per row: by the density at the mean parameters (plug-in), computed
 here for all alike; and by the predictive density, in which parameters are integrated out, where there is a posterior.
 Timed: from rows in memory to a fitted mixture. Not timed: imports, the data.
 
-bnpy 0.1.7 needs an interpreter of its own: Python 3.9, `pip install "numpy<1.24" "Cython<3" setuptools wheel`, then
+bnpy 0.1.7 needs a separate interpreter: Python 3.9, `pip install "numpy<1.24" "Cython<3" setuptools wheel`, then
 `pip install --no-build-isolation bnpy "numpy<1.24"`.
 """
 
@@ -32,8 +32,8 @@ MODULES = {"modicum": "modicum.mixture.memory_bounded", "scikit-learn": "sklearn
 
 
 # ---- contestants: (X, memory) -> a dict of the mixture ----------------------------------------------------
-# weights, means and covariances; of a Normal-Wishart posterior also mean_weights, degrees and scatters; ours tells its
-# predictive density itself, which includes components not seen yet
+# weights, means and covariances; of a Normal-Wishart posterior also mean_weights, degrees and scatters; ours computes
+# its predictive density, which includes components not seen yet
 
 
 def memory_bounded(X, memory):
@@ -108,7 +108,7 @@ COLUMNS = [
 ]
 
 
-# ---- the judge -------------------------------------------------------------------------------------------
+# ---- the score -------------------------------------------------------------------------------------------
 
 
 def log_densities(X, means, covariances, log_kernel):
@@ -196,8 +196,8 @@ def bars(result, equal, whole):
                 result.bar(wish, f"the peer: {row['status']}", None)
                 continue
             pairs = [(ours[key], row[key]) for key in ("plug_in", "predictive") if row[key] is not None]
-            told = "; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs)
-            result.bar(wish, told, all(mine > its for mine, its in pairs))
+            measured = "; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs)
+            result.bar(wish, measured, all(mine > its for mine, its in pairs))
 
 
 def plot(result, groups):

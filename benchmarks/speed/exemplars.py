@@ -1,16 +1,16 @@
-"""Exemplars of 20,000 rows: modicum beside k-medoids, facility location and k-means packages.
+"""Exemplars of 20,000 rows: modicum against k-medoids, facility location and k-means packages.
 
     python benchmarks/speed/exemplars.py [--quick] [--peer-python INTERPRETER]
 
-20,000 x 50 float32, 300 overlapping Gaussians, k = 100, squared Euclidean. Each contestant runs in a process of its own
+20,000 x 50 float32, 300 overlapping Gaussians, k = 100, squared Euclidean. Each contestant runs in a separate process
 with 1 and with 2 threads, interleaved, three times (contestants that need more than 10 s once, the yardstick
 fasterpam always three times); medians. Timed: from the array in memory to k row numbers, matrices of dissimilarities
-included. Not timed: imports, the data, one run on 600 rows that compiles what is compiled. The judge is one
-function in float64: mean squared distance of all rows to their nearest exemplar. Memory: peak of resident
+included. Not timed: imports, the data, one run on 600 rows that compiles what is compiled. One function
+in float64 scores all: mean squared distance of all rows to their nearest exemplar. Memory: peak of resident
 memory during the run minus what was resident before.
 
 A package that is not installed, fails or needs more than the time limit stays in the table with that as its
-result. Peers may live in an interpreter of their own: --peer-python, or MODICUM_PEER_PYTHON; --peer-python
+result. Peers may run in a separate interpreter: --peer-python, or MODICUM_PEER_PYTHON; --peer-python
 apricot=INTERPRETER for one package.
 """
 
@@ -182,7 +182,7 @@ CONTESTANTS = {  # name: (function, package, remark)
 }
 
 
-# ---- one run in a process of its own -------------------------------------------------------------------
+# ---- one run in a separate process ---------------------------------------------------------------------
 
 
 def worker(name, n, k, seed):
@@ -309,7 +309,7 @@ def main():
     for threads, rows in tables.items():
         bars(result, rows, threads)
     result.note(
-        "One seed for the data and the contestants; PAM and FAISS begin from random rows, scikit-learn from k-means++."
+        "One seed for the data and the contestants; PAM and FAISS start from random rows, scikit-learn from k-means++."
     )
     result.note("Snapped means are not meant to be good exemplars; they are what one gets cheaply.")
     plot(result, tables)

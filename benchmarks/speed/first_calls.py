@@ -95,7 +95,7 @@ def ask_worker(checkout, what, cache):
 
 
 def first_and_second(measure, checkout, what):
-    """What `measure` tells of two processes in a row that share a cache, empty at first."""
+    """What `measure` returns for two consecutive processes that share a cache, empty at first."""
     with tempfile.TemporaryDirectory() as cache:
         first, second = measure(checkout, what, cache), measure(checkout, what, cache)
         n_loops = len(list(Path(cache).rglob("*.nbc")))
@@ -151,7 +151,7 @@ COLUMNS = [
 
 
 def bars(result, select):
-    """The whole command is the aim; compilation is the part of it that loops can answer for."""
+    """The whole command is the aim; compilation is the share that depends on the loops."""
     wish = f"modicum select with an empty cache, imports and all: less than {SELECT_SECONDS:g} s"
     result.bar(wish, f"{select['first']:.2f} s", select["first"] < SELECT_SECONDS)
     compiling = select["first"] - select["second"]

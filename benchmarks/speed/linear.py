@@ -1,11 +1,11 @@
-"""One pass of linear classifiers: StreamSVC beside scikit-learn and River, in rows per second.
+"""One pass of linear classifiers: StreamSVC against scikit-learn and River, in rows per second.
 
     python benchmarks/speed/linear.py [--quick] [--peer-python INTERPRETER]
 
 Passes: 1,000,000 rows of 100 columns in float32, and 1,000,000 sparse rows with 100 of 100,000 columns. One thread; all
 contestants in one process, in turn, three rounds, ratios of medians. Timed: from rows in memory to the model, after a
 pass over 2,000 rows that compiles what is compiled. Accuracy is that on 50,000 further rows; nothing was tuned.
-SGDClassifier is as it comes, one epoch in an order of its own; "rows in their order" is the same without that shuffle.
+SGDClassifier has default settings, one epoch in its own order; "rows in their order" is the same without that shuffle.
 
 Single rows: `partial_fit` (River: `learn_one`) of one row at a time of MNIST, 8 against 9: 784 pixels of unit norm, cut
 out beforehand (River: as dicts), and one prediction at the end. A process for each contestant, the fastest of three
@@ -134,7 +134,7 @@ def fastest(make, learn, calls, predict, rounds):
         start = time.perf_counter()
         for call in calls:
             learn(model, *call)
-        predict(model, calls[0][0])  # whatever was put off must be done now
+        predict(model, calls[0][0])  # whatever was deferred must be done now
         seconds.append(time.perf_counter() - start)
     return min(seconds)
 
@@ -144,13 +144,13 @@ def estimator_single(name, dtype, n, rounds):
     X, y = digit_rows(HEAD + n, dtype)
     calls = [(X[i : i + 1], y[i : i + 1]) for i in range(HEAD, HEAD + n)]
 
-    def begun():
+    def warmed_up():
         model = pass_contestants()[name]()
         return model.partial_fit(X[:HEAD], y[:HEAD], classes=np.array([-1, 1]))
 
-    kind = type(begun())
+    kind = type(warmed_up())
     for some, times in ((calls[:50], 1), (calls, rounds)):  # the first ones warm up
-        seconds = fastest(begun, kind.partial_fit, some, kind.predict, times)
+        seconds = fastest(warmed_up, kind.partial_fit, some, kind.predict, times)
     return seconds
 
 
@@ -173,7 +173,7 @@ def river_many(n, rounds):
     return fastest(make, kind.learn_many, calls, kind.predict_many, rounds)
 
 
-SINGLE = {  # name: (package, function of (rows, rounds), part of the rows)
+SINGLE = {  # name: (package, function of (rows, rounds), share of the rows)
     f"{name}, {dtype}": (package, partial(estimator_single, name, dtype), part)
     for name, package, part in (
         (DEFAULT, "modicum", 1),

@@ -1,11 +1,11 @@
-"""200 rows of 20,000 with the largest log-determinant: modicum beside greedy, sieves and other packages.
+"""200 rows of 20,000 with the largest log-determinant: modicum against greedy, sieves and other packages.
 
     python benchmarks/speed/logdet.py [--quick] [--peer-python INTERPRETER]
 
 20,000 x 20 float32 in 60 Gaussian clusters of uneven size, rows in random order; f(S) = log det(I + K_S), RBF of width
 4, b = 200; the streaming contestants see every row once. One thread, a process for each run, three rounds, medians.
 Timed: from the array in memory to row numbers. Not timed: imports, the data, one run on 600 rows that compiles what is
-compiled. The judge computes f in float64 from the rows chosen.
+compiled. The score f is computed in float64 from the rows chosen.
 
 Greedy and the sieve in numpy are plain references, written from the published pseudo-code. submodlib needs the whole
 kernel matrix, so it has 5,000 rows only, and greedy on the same ones beside it.
@@ -25,7 +25,7 @@ from peers import PEER_OPTIONS, run_rounds
 
 COMMAND = "python benchmarks/speed/logdet.py"
 D, WIDTH = 20, 4.0
-GREEDY, OURS_FINE = "greedy, all rows at hand", "modicum OnlineGreedy, fine"
+GREEDY, OURS_FINE = "greedy, all rows in memory", "modicum OnlineGreedy, fine"
 
 
 def clusters(n, seed):
@@ -181,7 +181,7 @@ CONTESTANTS = {  # name: (function, package, what it sees, remark)
     "apricot lazy greedy": (apricot_greedy, "apricot-select", "all", "f as a function; compiles at each fit"),
     "apricot sieve": (apricot_sieve, "apricot-select", "stream", "its facility location, as it has no log-det sieve"),
     "submodlib lazy greedy": (submodlib_lazy, "submodlib-py", "part", "5,000 rows only: full matrix"),
-    "greedy, 5,000 rows at hand": (greedy, "numpy", "part", "reference in numpy"),
+    "greedy, 5,000 rows in memory": (greedy, "numpy", "part", "reference in numpy"),
     "pyversity DPP": (pyversity_dpp, "pyversity", "all", "for cosines, whose matrix has rank 20"),
 }
 COLUMNS = [
@@ -230,15 +230,15 @@ def summary(name, runs):
 def bars(result, rows):
     found = {row["contestant"]: row for row in rows if "value" in row}
     ours, best = found[OURS_FINE], found[GREEDY]
-    told = f"{ours['value']:.2f} and {best['value']:.2f}"
-    result.bar("OnlineGreedy, fine: value at least that of greedy", told, ours["value"] >= best["value"])
-    told = f"{ours['seconds']:.2f} s and {best['seconds']:.2f} s"
-    result.bar("in less than twice its time", told, ours["seconds"] < 2 * best["seconds"])
+    measured = f"{ours['value']:.2f} and {best['value']:.2f}"
+    result.bar("OnlineGreedy, fine: value at least that of greedy", measured, ours["value"] >= best["value"])
+    measured = f"{ours['seconds']:.2f} s and {best['seconds']:.2f} s"
+    result.bar("in less than twice its time", measured, ours["seconds"] < 2 * best["seconds"])
     streams = [row for row in found.values() if row["sees"] == "stream" and not row["contestant"].startswith("modicum")]
     for row in streams:
         wish = f"higher value and less time than {row['contestant']}"
-        told = f"{row['value']:.2f} in {row['seconds']:.2f} s"
-        result.bar(wish, told, ours["value"] > row["value"] and ours["seconds"] < row["seconds"])
+        measured = f"{row['value']:.2f} in {row['seconds']:.2f} s"
+        result.bar(wish, measured, ours["value"] > row["value"] and ours["seconds"] < row["seconds"])
 
 
 def plot(result, rows):
@@ -253,7 +253,7 @@ def plot(result, rows):
         axes.annotate(row["contestant"], (seconds, row["value"]), (6, -3), textcoords="offset points", fontsize=8)
     axes.set(xscale="log", xlabel="seconds", title="Log-determinant of 200 rows of 20,000")
     axes.set_xlim(right=axes.get_xlim()[1] * 6)
-    figure.supxlabel("blue: modicum, red: other streaming methods, grey: all rows at hand", fontsize=8, color=GREY)
+    figure.supxlabel("blue: modicum, red: other streaming methods, grey: all rows in memory", fontsize=8, color=GREY)
     result.figure(figure)
     plt.close(figure)
 

@@ -1,4 +1,4 @@
-"""Gaussian process regression with 200 points on KIN40K: modicum beside scikit-learn and GPyTorch.
+"""Gaussian process regression with 200 points on KIN40K: modicum against scikit-learn and GPyTorch.
 
     python benchmarks/speed/sparse_gp.py [--quick] [--peer-python INTERPRETER]
 
@@ -175,13 +175,13 @@ def sgpr(X, y, m, seed):
 
 
 CONTESTANTS = {  # name: (function, package, passes, remark)
-    DEFAULT: (sparse_gp, "modicum", "1", "hyper-parameters follow the stream"),
-    GIVEN: (sparse_gp_given, "modicum", "1", "hyper-parameters of 2,000 rows, their fit not in the seconds"),
+    DEFAULT: (sparse_gp, "modicum", "1", "hyper-parameters adapted along the stream"),
+    GIVEN: (sparse_gp_given, "modicum", "1", "hyper-parameters fitted to 2,000 rows beforehand"),
     ACTIVE: (
         sparse_gp_active,
         "modicum",
         "1",
-        "gomes2010; hyper-parameters of 2,000 rows, their fit not in the seconds",
+        "gomes2010; hyper-parameters fitted to 2,000 rows beforehand",
     ),
     "scikit-learn GPR, random rows": (sklearn_some, "scikit-learn", "0.02", "as many rows as the others have points"),
     "GPyTorch SVGP, 1 pass": (svgp_once, "gpytorch", "1", "batches of 100"),
@@ -249,7 +249,7 @@ def bars(result, rows):
     )
     result.bar("in under 30 s", f"{given['seconds']:.1f} s", given["seconds"] < 30)
     result.bar(
-        "with hyper-parameters that follow the stream: MSE at most 0.08", f"{ours['mse']:.4f}", ours["mse"] <= 0.08
+        "with hyper-parameters adapted along the stream: MSE at most 0.08", f"{ours['mse']:.4f}", ours["mse"] <= 0.08
     )
     result.bar("in under 30 s, their fit included", f"{ours['seconds']:.1f} s", ours["seconds"] < 30)
 
@@ -266,8 +266,8 @@ def main():
         run = run_worker(__file__, name, package, sizes, threads=args.threads, limit=args.limit, pythons=pythons)
         row = {"contestant": name, "passes": passes, **run}
         row["extra_mib"] = run["extra_bytes"] / MIB if "extra_bytes" in run else None
-        told = "{mse:.4f}, {seconds:.1f} s".format(**run) if "mse" in run else run["status"]
-        print(f"{name}: {told}", file=sys.stderr, flush=True)
+        measured = "{mse:.4f}, {seconds:.1f} s".format(**run) if "mse" in run else run["status"]
+        print(f"{name}: {measured}", file=sys.stderr, flush=True)
         rows.append({**row, "remark": remark if run["status"] == "ok" else f"{run['status']}; {remark}"})
     result.table("kin40k", COLUMNS, rows)
     bars(result, rows)

@@ -4,8 +4,8 @@
 
 10,000,000 x 16 float32 rows, a mixture of 300 Gaussians, are written as twenty Parquet files into a temporary folder
 (640 MB, deleted afterwards). `ExemplarClustering(100, budget="64 MiB")` learns from `modicum.stream(folder)` in a
-process of its own with 2 threads, and for scale scikit-learn's MiniBatchKMeans takes the same chunks. Every 0.2 s the
-resident memory of the process is noted. Reading and decoding the files is part of the time; imports are not. Opening
+separate process with 2 threads, and for scale scikit-learn's MiniBatchKMeans takes the same chunks. Every 0.2 s the
+resident memory of the process is recorded. The time includes reading and decoding the files; imports are not. Opening
 the second file settles the reader's buffers, so files of half a million rows put that within the first million.
 """
 

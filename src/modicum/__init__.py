@@ -1,8 +1,8 @@
 """Learn from more data than you can keep.
 
 modicum learns from streams of any length in a fixed amount of memory. Public names load on first use, so that
-`import modicum` is quick. A new name needs two lines: one in a table, by which it is found, and an import, by which
-editors and type checkers know it.
+`import modicum` is quick. A new name needs two lines: an entry in a table, by which it is found, and an import for
+editors and type checkers.
 """
 
 from importlib import import_module

@@ -49,7 +49,7 @@ def waveform(n_rows: int, random_state: int = 0) -> tuple[np.ndarray, np.ndarray
     """Breiman's waves: rows of 21 columns and their classes 0, 1 and 2 (breiman1984, section 2.6.2).
 
     A row is a random convex combination of two of three triangular waves, plus normal noise of variance 1 in every
-    column; the class says which two. The Bayes classifier is right for 86% of the rows.
+    column; the class says which two. The Bayes classifier classifies 86% of the rows correctly.
 
     >>> X, y = waveform(300)
     >>> X.shape, np.unique(y).tolist()
@@ -70,8 +70,8 @@ def two_gaussians(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows from two overlapping Gaussian clusters of equal size and shape, and their classes 0 and 1.
 
-    The Bayes classifier is linear and right for a fraction `separability` of the rows. The clusters are stretched by
-    a random linear map, and shifted.
+    The Bayes classifier is linear and classifies a fraction `separability` of the rows correctly. The clusters are
+    stretched by a random linear map, and shifted.
 
     >>> X, y = two_gaussians(300, 2)
     >>> X.shape, np.unique(y).tolist()

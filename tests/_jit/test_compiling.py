@@ -1,4 +1,4 @@
-"""Compilation is noticed, once per loop, and told on a terminal."""
+"""Compilation is noticed, once per loop, and reported on a terminal."""
 
 import io
 import sys
@@ -25,7 +25,7 @@ def test_only_the_first_call_compiles():
     loop, told = new_loop(), []
     with on_compile(told.append):
         loop(1)
-        assert told == [True, False]  # functions that it calls are compiled too: not told
+        assert told == [True, False]  # functions that it calls are compiled too: not reported
         loop(1)
     new_loop()(1)
     assert told == [True, False]

@@ -352,7 +352,7 @@ def test_no_bound_from_a_sample_that_is_not_uniform():
         model.fit(X, sample_weight=1.0 + X[:, 0] ** 2).guarantee()
 
 
-# ---- regressions: what was wrong once -------------------------------------------------------------------------------
+# ---- regressions ----------------------------------------------------------------------------------------------------
 
 
 def small_clusters_first(rng):
@@ -363,7 +363,7 @@ def small_clusters_first(rng):
 
 
 @pytest.mark.parametrize("cls", [SieveStreaming, SieveStreamingPlusPlus, ThreeSieves])
-def test_sieves_refuse_a_sample_that_changes_on_the_way(cls):
+def test_sieves_refuse_a_sample_that_changes_midway(cls):
     X, late = small_clusters_first(np.random.default_rng(0))
     params = {"objective": VarianceReduction(RBF(1.0), 0.1), "n_validation": 100, "epsilon": 0.2, "random_state": 0}
     model = cls(20, **params)
@@ -416,7 +416,7 @@ def test_block_greedy_counts_its_caution():
 
 @pytest.mark.parametrize("neighbors", [0, 4])
 @pytest.mark.parametrize("width", [0.7, 2.0, 6.0])
-def test_block_greedy_underrates_swaps_by_no_more_than_it_says(width, neighbors):
+def test_block_greedy_underestimates_swaps_by_at_most_the_stated_error(width, neighbors):
     """Rows that it refuses gain at most required_gain + estimate_error by replacing its least useful prototype."""
     X = np.random.default_rng(4).normal(size=(120, 3))
     params = {"kernel": RBF(width), "regularization": 0.3, "min_gain": 0.02, "random_state": 0}
@@ -470,7 +470,7 @@ def test_merged_sieves_have_no_guarantee():
         sieves[0].merge(sieves[1]).guarantee()
 
 
-def test_a_kernel_of_your_own_is_a_condition():
+def test_a_custom_kernel_is_a_condition():
     X = np.random.default_rng(0).normal(size=(30, 2))
     guarantee = OnlineGreedy(4, kernel=lambda a, b: float(np.exp(-((a - b) ** 2).sum()))).fit(X).guarantee()
     assert guarantee.assumptions == ("the kernel is positive semidefinite",)

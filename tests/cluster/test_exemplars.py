@@ -97,7 +97,7 @@ class TestQuality:
         assert loss(X[1:], odd.exemplars_) < 1.15 * loss(X[1:], clean.exemplars_)
 
     def test_tight_clusters_far_apart_in_float32(self):
-        """The differences between near rows are far below what float32 products can tell."""
+        """The differences between near rows are far below the precision of float32 products."""
         rng = np.random.default_rng(0)
         X = (10_000 * rng.integers(-1, 2, size=(2000, 3)) + rng.normal(size=(2000, 3))).astype(np.float32)
         single, double = (
@@ -136,7 +136,7 @@ class TestQuality:
 
 
 class TestOwnRows:
-    """Validation rows do not judge themselves once they are a sample."""
+    """Validation rows do not represent themselves once they are a sample."""
 
     def outliers(self):
         rng = np.random.default_rng(0)
@@ -163,7 +163,7 @@ class TestOwnRows:
         assert np.isfinite(others).all()
         assert np.isfinite([model.loss_, model.utility_]).all()
 
-    def test_while_all_rows_judge_they_judge_themselves_too(self):
+    def test_while_the_sample_has_all_rows_exemplars_represent_themselves(self):
         X = blobs(300)
         model = ExemplarClustering(8, n_validation=300, random_state=0).fit(X)
         assert model.loss_ == pytest.approx(loss(X, model.exemplars_))
@@ -300,7 +300,7 @@ class TestInput:
         ExemplarClustering(4, random_state=0).fit(X)
         np.testing.assert_array_equal(X.indices, before)
 
-    def test_a_function_that_fails_leaves_no_trace(self):
+    def test_a_function_that_fails_changes_nothing(self):
         def picky(a, b):
             if "bad" in (a, b):
                 raise KeyError("bad")
@@ -377,7 +377,7 @@ class TestProcesses:
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
 
-    def test_several_threads_leave_blas_as_it_was(self):
+    def test_several_threads_do_not_change_blas(self):
         from threadpoolctl import threadpool_info
 
         def blas():
@@ -428,7 +428,7 @@ class TestGivenExemplars:
         np.testing.assert_array_equal(picks.weights, model.cluster_sizes_)
         assert picks.weights.sum() == pytest.approx(900)
 
-    def test_locked_stay_and_initial_may_go(self):
+    def test_locked_stay_and_initial_may_be_replaced(self):
         X = blobs(3000)
         odd = np.full((2, 3), 500.0)
         locked = ExemplarClustering(6, locked=odd, random_state=0).fit(X)

@@ -39,7 +39,7 @@ def test_copies_made_while_another_thread_learns_are_whole():
     assert all(made.to_bytes() in states for made in copies)
 
 
-def test_two_learners_that_merge_each_other_do_not_wait_for_ever():
+def test_two_learners_that_merge_each_other_do_not_deadlock():
     one, two = (modicum.OnlineKMeans(2).fit(rows) for rows in (X, X + 1))
     threads = [
         threading.Thread(target=lambda a=a, b=b: [a.merge(b) for _ in range(20)], daemon=True)

@@ -276,7 +276,7 @@ class TestMerge:
         assert one.to_bytes() == before
 
     @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
-    def test_empty_clusters_go(self):
+    def test_empty_clusters_are_dropped(self):
         one, two = (modicum.OnlineKMeans(3, random_state=0).fit(rows) for rows in (X[:1], X * 1e-30))
         assert (one.merge(two).cluster_sizes_ > 0).all()
 

@@ -82,7 +82,7 @@ def learned(X, n_points, seed, streamed=False, weight=None, **params):
     return coreset
 
 
-def judged(make, n_points, *, n_seeds=40, n_sets=3, n_centers=15, **params):
+def measured(make, n_points, *, n_seeds=40, n_sets=3, n_centers=15, **params):
     """For pairs of coresets and center sets: whether the bound held, the bound, and the error, relative to the cost."""
     found = []
     for seed in range(n_seeds):
@@ -102,7 +102,7 @@ def judged(make, n_points, *, n_seeds=40, n_sets=3, n_centers=15, **params):
 @pytest.mark.parametrize("streamed", [False, True])
 def test_nine_in_ten_costs_are_within_the_bound(make, streamed):
     """Bounds of calibrated points are on the safe side: they hold nearly always, and are not vacuous."""
-    held, bound, error = judged(make, 300, streamed=streamed)
+    held, bound, error = measured(make, 300, streamed=streamed)
     assert held >= 0.9
     assert bound < 10 * error
 
@@ -111,7 +111,7 @@ def test_nine_in_ten_costs_are_within_the_bound(make, streamed):
 @pytest.mark.parametrize("params", [{"calibrate": False}, {"method": "lightweight"}, {"method": "uniform"}], ids=str)
 def test_bounds_without_calibration_hold_and_are_tight(make, params):
     """At a true rate of 0.87, fewer than 0.8 of 120 pairs hold in one run of 100."""
-    held, bound, error = judged(make, 300, streamed="method" in params, **params)
+    held, bound, error = measured(make, 300, streamed="method" in params, **params)
     assert held >= 0.8
     assert bound < 4 * error
 
@@ -119,14 +119,14 @@ def test_bounds_without_calibration_hold_and_are_tight(make, params):
 @pytest.mark.parametrize("streamed", [False, True])
 def test_one_center_and_few_points(streamed):
     """The points do not show the scatter of a cell with a single point; the bound must say so."""
-    held, _, _ = judged(clusters, 20, n_centers=1, n_seeds=20, streamed=streamed)
+    held, _, _ = measured(clusters, 20, n_centers=1, n_seeds=20, streamed=streamed)
     assert held >= 0.85
 
 
 @pytest.mark.parametrize("calibrate", [True, False])
 def test_bounds_and_errors_fall_like_the_root_of_the_number_of_points(calibrate):
-    _, *small = judged(clusters, 200, n_seeds=20, calibrate=calibrate)
-    _, *large = judged(clusters, 1800, n_seeds=20, calibrate=calibrate)
+    _, *small = measured(clusters, 200, n_seeds=20, calibrate=calibrate)
+    _, *large = measured(clusters, 1800, n_seeds=20, calibrate=calibrate)
     for before, after in zip(small, large, strict=True):  # 9 times the points
         assert 2 < before / after < 8
 
@@ -142,7 +142,7 @@ def test_calibration_makes_costs_of_few_centers_exact():
 
 
 def test_sensitivity_beats_the_plain_sample():
-    errors = {method: judged(clusters, 300, n_seeds=20, method=method)[2] for method in ("sensitivity", "uniform")}
+    errors = {method: measured(clusters, 300, n_seeds=20, method=method)[2] for method in ("sensitivity", "uniform")}
     assert errors["sensitivity"] < 0.5 * errors["uniform"]
 
 

@@ -1,4 +1,4 @@
-"""k-means++ against the law that it draws by, and a plain form of it without blocks and pruning."""
+"""k-means++ against the distribution that it draws from, and a plain form of it without blocks and pruning."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ WEIGHT = np.array([1.0, 3, 0, 0.5, 2, 1.5])
 
 
 class Given:
-    """Stands for a generator whose uniform numbers are known."""
+    """A generator whose uniform numbers are known."""
 
     def __init__(self, numbers):
         self.numbers = np.asarray(numbers)

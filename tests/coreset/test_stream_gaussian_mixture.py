@@ -41,7 +41,7 @@ def test_close_to_the_mixture_of_all_rows(covariance_type):
     assert (model.predict(new) == order[labels]).mean() > 0.99
 
 
-def test_few_rows_are_fitted_as_they_are():
+def test_few_rows_are_fitted_without_a_summary():
     X, _ = rows(300)
     model = streamed(StreamGaussianMixture(3, n_points=500, random_state=0), X, chunk=77)
     points, weights = model.as_sample()
@@ -123,7 +123,7 @@ def test_points_are_rows():
     assert set(map(tuple, points)) <= set(map(tuple, X))
 
 
-@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")  # one step tells where it began
+@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")  # one step shows where it started
 def test_a_warm_start_uses_weights_means_and_covariances():
     X, _ = rows(6_000)
     model = StreamGaussianMixture(3, n_points=300, tol=1e-9, max_iter=1, warm_start=True, random_state=0)

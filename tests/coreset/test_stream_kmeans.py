@@ -181,7 +181,7 @@ def test_answers_do_not_depend_on_earlier_requests():
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_saved_model_gives_the_same_answers(warm_start, seed):
-    X = np.random.default_rng(seed).normal(size=(4000, 3))  # no clusters: k-means has many ways to go on
+    X = np.random.default_rng(seed).normal(size=(4000, 3))  # no clusters: k-means has many solutions
     model = StreamKMeans(8, n_points=1000, warm_start=warm_start, random_state=seed)
     for start in (0, 1500, 3000):
         model.partial_fit(X[start : start + 1500])
@@ -193,7 +193,7 @@ def test_a_saved_model_gives_the_same_answers(warm_start, seed):
 
 
 def test_a_warm_start_initializes_with_the_last_answer():
-    """Clusters keep their numbers; without, seeds are drawn anew."""
+    """Clusters keep their numbers; without warm_start, seeds are drawn again."""
     X = rows(8000, clusters=8)
     warm = StreamKMeans(8, warm_start=True, random_state=0).partial_fit(X[:2000])
     first = warm.cluster_centers_

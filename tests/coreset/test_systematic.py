@@ -26,7 +26,7 @@ def test_probabilities_are_proportional_to_the_mass_and_sum_to_the_count(mass, c
 
 @given(masses, st.integers(1, 50), st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
-def test_every_run_of_neighbors_has_its_share_give_or_take_one(mass, count, seed):
+def test_every_run_of_neighbors_has_its_share_to_within_one(mass, count, seed):
     hit, chances = systematic(mass, count, np.random.default_rng(seed))
     expected = inclusion(mass, count)
     assert_array_equal(chances, expected[hit])

@@ -101,7 +101,7 @@ def test_scale_of_weights_matters_only_to_the_criteria(X):
 @pytest.mark.parametrize("covariance_type", TYPES)
 def test_densities_are_those_of_scipy(X, covariance_type):
     mixture = WeightedGaussianMixture(3, max_iter=5, **initial(X, covariance_type)).fit(X)
-    rows = np.concatenate([X, 30 * X])  # some are so far from all components that most components are skipped at once
+    rows = np.concatenate([X, 30 * X])  # some are so far from all components that most components are skipped
     matrices = [c * np.eye(3) if covariance_type != "full" else c for c in mixture.covariances_]
     components = zip(mixture.weights_, mixture.means_, matrices, strict=True)
     logs = np.transpose([np.log(w) + multivariate_normal(m, c).logpdf(rows) for w, m, c in components])

@@ -39,7 +39,7 @@ def test_projections_of_weighted_items_are_those_of_repeated_rows(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_group_has_directions_of_its_own(name):
+def test_each_group_has_its_own_directions(name):
     X = rows(name, 30)
     for family in families(name):
         items, counts = family.statistics(X), np.random.default_rng(0).uniform(0.5, 2.0, 30)

@@ -35,7 +35,7 @@ def test_names_mean_what_they_say():
 
 
 @pytest.mark.parametrize("spec", ["rbff", 3, None])
-def test_what_is_no_kernel_is_refused(spec):
+def test_invalid_kernels_are_refused(spec):
     assert not KERNEL.accepts(spec)
     with pytest.raises(ValueError, match=r"kernel must be a kernel such as RBF\(0.5\), .*rbf-ard.*; got"):
         as_kernel(spec)

@@ -59,7 +59,7 @@ def test_a_start_on_few_rows_ends_at_the_same_place(monkeypatch):
     assert noise == pytest.approx(0.04, rel=0.5)
 
 
-def test_a_scale_of_ones_own_is_kept():
+def test_a_given_scale_is_kept():
     X = np.random.default_rng(1).uniform(-2, 2, (50, 1))
     y = np.sin(X[:, 0])
     kernel, _, _ = fit_hyperparameters(3.0 * RBF(1.0), X, y, max_iter=1)

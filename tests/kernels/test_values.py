@@ -85,7 +85,7 @@ def test_distances_are_never_negative():
     assert RBF(0.1)(X, X).max() <= 1
 
 
-def test_read_only_rows_are_left_as_they_are():
+def test_read_only_rows_are_not_changed():
     X = np.random.default_rng(0).integers(0, 3, (20, 3)).astype(float)
     X.flags.writeable = False
     before = X.copy()

@@ -50,7 +50,7 @@ def test_counted_by_hand():
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 3])
-def test_numbers_do_as_strings_do(iterations):
+def test_numbers_work_like_strings(iterations):
     rng = np.random.default_rng(0)
     graphs = [random_graph(rng) for _ in range(30)]
     found = WeisfeilerLehman(iterations)(graphs[:12], graphs)
@@ -91,7 +91,7 @@ def test_a_graph_of_nothing_is_similar_to_none():
 
 
 @pytest.mark.parametrize("graph", [3, ([(0, 1, 2)], ["a"] * 3), ([(0, 1)],), ("ab", "cd")])
-def test_what_is_no_graph_is_refused(graph):
+def test_invalid_graphs_are_refused(graph):
     with pytest.raises(ValueError, match=r"a graph is a pair \(edges, node_labels\)"):
         WeisfeilerLehman()([graph], [PAIR])
 

@@ -32,7 +32,7 @@ def test_many_rows_are_sampled_evenly():
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_equal_rows_are_left_out_when_they_are_many(kind):
-    X = np.full((100, 2), 0.1)  # the mean of so many is not exactly 0.1
+    X = np.full((100, 2), 0.1)  # the mean of 100 such numbers is not exactly 0.1
     assert median_width(kind(X)) == 1.0
     assert RBF(ard=True).fitted(kind(X)) == RBF([1.0, 1.0])
     X[:10, 0] += 3.0

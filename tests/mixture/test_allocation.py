@@ -24,7 +24,7 @@ def test_rows_are_counted_as_in_the_thesis():
     assert found.left == found.beside(17) == 3000 * 50
 
 
-def test_an_epoch_of_your_own():
+def test_a_given_epoch():
     assert allocation(100, epoch=20).epoch == 20
     assert allocation(100, epoch=20).left == 80 * 4
 

@@ -121,7 +121,7 @@ def test_the_number_of_components_is_limited(most):
     assert DirichletProcessMixture(max_components=most).fit(X).n_components_ <= most
 
 
-def test_a_prior_of_your_own():
+def test_a_given_prior():
     """Wide components make one of all, narrow ones do not."""
     X, _ = clusters(60)
     wide = DirichletProcessMixture(FullGaussian(covariance=100.0, degrees=200.0)).fit(X)

@@ -34,7 +34,7 @@ def spent(model):
 
 
 def assert_all_there(model, X):
-    """Clumps tell of every row."""
+    """Clumps represent every row."""
     kept = model.clumps_
     assert_allclose(kept["counts"].sum(), len(X))
     assert_allclose(kept["counts"] @ kept["means"], X.sum(axis=0), rtol=1e-9, atol=1e-6)
@@ -363,7 +363,7 @@ def test_more_columns_than_rows():
 # ---- what is given -------------------------------------------------------------------------------
 
 
-def test_a_family_of_your_own(rows):
+def test_a_given_family(rows):
     prior = Multinomial([0.2, 0.5, 1.0])
     model = streamed(MemoryBoundedMixture(prior, budget=60), rows("multinomial", 100))
     assert prior.pseudocounts == [0.2, 0.5, 1.0]
@@ -373,7 +373,7 @@ def test_a_family_of_your_own(rows):
     assert_array_equal(again.predict(rows("multinomial", 20)), model.predict(rows("multinomial", 20)))
 
 
-def test_an_invalid_prior_is_refused_at_once():
+def test_an_invalid_prior_is_refused_immediately():
     model = MemoryBoundedMixture(FullGaussian(covariance=-1.0), budget=100)
     with pytest.raises(ValueError, match="covariance"):
         model.partial_fit(clusters(3))

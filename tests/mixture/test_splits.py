@@ -1,4 +1,4 @@
-"""Splits: what they gain, and that kinds of rows which are far apart are told apart."""
+"""Splits: what they gain, and that distant kinds of rows are separated."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from modicum.mixture.splits import split_firmly, split_softly
 
 pytestmark = pytest.mark.nojit
 
-ONE = np.zeros(1, np.intp)  # group, beginning with the first item
+ONE = np.zeros(1, np.intp)  # group, starting with the first item
 
 
 def all_softly(family, counts, averages, starts=ONE, steps=10):
@@ -100,7 +100,7 @@ def test_groups_are_split_alone(name, make_items):
 @pytest.mark.parametrize("kind", ["gaussian", "diagonal"])
 @pytest.mark.parametrize("distance", [1e6, -1e6, 1e9, -1e9])
 def test_a_far_part_does_not_drown_a_near_one(kind, distance):
-    """What the near one has must not be what is left of the whole: that would have no digits."""
+    """The near one must not be computed as the whole minus the other: no digits would be left."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(10, 3)), distance + rng.normal(size=(500, 3))])
     family = as_family(kind).bind(X[:10], np.ones(10))

@@ -72,7 +72,7 @@ def test_empty_components_cost_nothing():
 
 
 def test_below_the_chinese_restaurant():
-    """Components in the order of size are one of the ways in which a partition comes about."""
+    """Components in the order of size are one of the ways to reach a partition."""
     for concentration in (0.1, 1.0, 10.0):
         counts = np.array([6.0, 3.0, 1.0])
         restaurant = len(counts) * np.log(concentration) + gammaln(counts).sum()

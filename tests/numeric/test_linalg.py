@@ -122,7 +122,7 @@ def test_drift_is_seen_wherever_it_is_and_repaired():
         np.testing.assert_allclose(pair.inverse.inverse, np.linalg.inv(pair.matrix), rtol=0, atol=1e-12)
 
 
-def test_ill_conditioned_matrices_are_computed_anew_when_needed_and_not_always():
+def test_ill_conditioned_matrices_are_recomputed_only_when_needed():
     pair = Pair(60, 1e-4)
     for _ in walk(pair, np.random.default_rng(4), 800, 60, copies=0.3):
         pass
@@ -179,7 +179,7 @@ def test_it_shrinks_to_nothing_and_grows_again():
         assert pair.inverse.log_det == pytest.approx(0, abs=1e-12)
 
 
-def test_saved_and_read_it_goes_on_bit_for_bit():
+def test_after_loading_it_continues_bit_for_bit():
     pair = Pair(50, 1e-3)
     rng = np.random.default_rng(8)
     for _ in walk(pair, rng, 500, 50, copies=0.2):

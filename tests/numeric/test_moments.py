@@ -1,4 +1,4 @@
-"""Running mean and variance, compared with numpy on all rows at once."""
+"""Running mean and variance, compared with numpy on all rows."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_equal_rows_far_from_the_origin():
     assert_allclose(found.mean, 1e8 + 0.1)
 
 
-def test_it_is_a_part_of_a_state():
+def test_it_is_saved_as_part_of_a_state():
     found = moments(X, WEIGHT)
     check_invariants(found, {})
     again = from_bytes(to_bytes({"moments": found}))["moments"]

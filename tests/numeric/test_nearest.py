@@ -19,7 +19,7 @@ def some(count, width=3, dtype=np.float64, seed=0):
 
 
 def assert_nearest(X, centers):
-    # compiled loops say nothing of infinities on the way; the same loops in plain Python would
+    # compiled loops do not warn of infinities; the same loops in plain Python do
     with np.errstate(all="ignore") if numba.config.DISABLE_JIT else nullcontext():
         labels, gaps = nearest(X, centers)
     squares = cdist(X.astype(np.float64), centers.astype(np.float64), "sqeuclidean")

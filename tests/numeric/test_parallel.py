@@ -172,7 +172,7 @@ def test_each_caller_is_named_in_its_own_tiles(threads):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_makes_threads_of_its_own(threads):
+def test_a_forked_child_creates_its_own_threads(threads):
     """Also if the parent has a pool, and is inside the context that limits BLAS."""
     run_tiles(lambda tile: None, 10, 1)
     with single_threaded_blas():

@@ -343,7 +343,7 @@ def test_largest_weights_as_bars(spam):
     assert len({to_hex(bar.get_facecolor()) for bar in axes.patches}) == 2
 
 
-def test_columns_whose_names_begin_alike_have_bars_of_their_own():
+def test_columns_with_similar_names_have_separate_bars():
     pd = pytest.importorskip("pandas")
     X = np.random.default_rng(0).normal(size=(200, 3))
     frame = pd.DataFrame(X, columns=[f"a very long name of a column {i}" for i in range(3)])

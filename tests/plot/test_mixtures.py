@@ -1,4 +1,4 @@
-"""Figures and pages of mixtures show their components and what is held."""
+"""Figures and pages of mixtures show their components and memory."""
 
 import re
 

@@ -394,7 +394,7 @@ def test_classes_are_escaped(report, blobs):
 
 
 class _Tally(Learner):
-    """A learner without a page of its own."""
+    """A learner without a specific page."""
 
     def __init__(self, step=1):
         self.step = step
@@ -420,7 +420,7 @@ def test_any_other_learner_has_a_page(report):
 
 
 class _FirstRows(_Tally):
-    """A learner that chooses rows, without a page of its own."""
+    """A learner that chooses rows, without a specific page."""
 
     def _learn(self, X, y, weight, row_ids):
         super()._learn(X, y, weight, row_ids)

@@ -1,4 +1,4 @@
-"""KRLS against its definition in plain numpy, and against kernel regularization regression."""
+"""KRLS against its definition in plain numpy, and against kernel ridge regression."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def learned(model, X, y, chunk):
 
 
 def least_squares_on_a_dictionary(X, y, threshold, regularization):
-    """engel2004: rows that join, and the weights that fit all rows by the combinations that stand for them."""
+    """engel2004: rows that join, and the weights that fit all rows by the combinations that represent them."""
     dictionary, combinations = [], []
     for i in range(len(X)):
         K, k = KERNEL(X[dictionary], X[dictionary]), KERNEL(X[dictionary], X[i : i + 1])[:, 0]
@@ -112,7 +112,7 @@ def test_once_full_the_others_are_integrated_out(chunk):
     np.testing.assert_allclose(model.predict(X), twin.predict(X), atol=1e-6)
 
 
-def test_a_dictionary_of_fixed_size_learns_more_than_its_own_rows_tell():
+def test_a_full_dictionary_learns_from_rows_that_it_does_not_keep():
     X, y = data(1500, noise=0.5)
     new, truth = data(500, seed=1, noise=0.0)
     model = KRLS(20, kernel=KERNEL, regularization=0.1).fit(X, y)
@@ -243,7 +243,7 @@ def test_objects_and_a_function_as_kernel(tmp_path):
     np.testing.assert_array_equal(again.predict(words), model.partial_fit(words, y).predict(words))
 
 
-def test_a_kernel_that_breaks_leaves_no_trace():
+def test_a_kernel_that_fails_changes_nothing():
     broken = False
 
     def kernel(A, B):
@@ -263,7 +263,7 @@ def test_float32_stays_float32():
     assert KRLS(20).fit(X.astype(np.float32), y).prototypes_.dtype == np.float32
 
 
-def test_history_tells_the_size_over_the_stream():
+def test_history_has_the_size_over_the_stream():
     X, y = data(1000)
     history = learned(KRLS(5), X, y, 100).history_
     np.testing.assert_array_equal(history["n_seen"], np.arange(100, 1001, 100))

@@ -57,7 +57,7 @@ def test_it_learns_and_says_so_at_any_moment():
     assert scores[-1] > scores[0]
 
 
-def test_a_saved_model_goes_on_as_if_nothing_had_happened(tmp_path):
+def test_a_loaded_model_continues_identically(tmp_path):
     model = PrototypeRegressor(OnlineGreedy(20), n_points=100, random_state=0).partial_fit(X[:500], Y[:500])
     model.save(tmp_path / "model.mcm")
     again = modicum.load(tmp_path / "model.mcm")
@@ -72,7 +72,7 @@ def overlap(a, b):
     return len(set(a) & set(b)) / 5
 
 
-def test_a_kernel_of_ones_own_is_given_again(tmp_path):
+def test_a_custom_kernel_is_given_again(tmp_path):
     words = ["".join(rng.permutation(list("abcdefgh"))[:5]) for _ in range(300)]
     y = np.array([word.count("a") + 2 * word.count("b") for word in words], float)
     selector = OnlineGreedy(15, kernel=overlap)

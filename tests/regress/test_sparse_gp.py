@@ -90,7 +90,7 @@ def test_while_the_sample_is_everything_swaps_lose_nothing():
     assert np.array_equal(X[model.active_ids_], model.active_)
 
 
-def test_only_active_rows_teach_the_paper_s_predictor():
+def test_the_papers_predictor_learns_from_active_rows_only():
     X, y = data(400)
     T, _ = data(30, 1)
     model = given(15, predictor="active").fit(X, y)

@@ -51,7 +51,7 @@ def test_merged_samples_are_uniform_over_both_parts():
     assert chisquare(kept).pvalue > FALSE_ALARM
 
 
-def test_a_merged_sample_goes_on_as_a_uniform_one():
+def test_a_merged_sample_stays_uniform():
     kept = np.zeros(N)
     for seed in range(4000):
         left = sample(seed, [4])
@@ -121,8 +121,8 @@ def test_one_very_heavy_row_costs_no_more_memory():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_slots_tell_where_rows_go(weighted):
-    """A column that is written as told always has the id of the kept row in each slot."""
+def test_slots_are_where_rows_go(weighted):
+    """A column that is written to these slots always has the id of the kept row in each slot."""
     bottom, rng, column = BottomK(7), np.random.default_rng(1), np.empty(0, int)
     for start in range(0, 300, 10):
         ids = np.arange(start, start + 10)
@@ -157,7 +157,7 @@ def test_merging_keeps_the_smallest_keys_of_both():
     assert left.threshold <= np.sort(keys)[SIZE]
 
 
-def test_shrinking_tells_which_slots_stay():
+def test_shrinking_returns_the_slots_that_stay():
     bottom = sample(0, [50], size=9)
     ids, keys = bottom.row_ids.copy(), bottom.keys.copy()
     stay = bottom.shrink_to(4)
@@ -182,7 +182,7 @@ def test_shares_sum_to_one_and_are_weights_before_it_is_full():
     assert (many.shares() > weight[many.row_ids] / 78).all()  # the rows that are left out are shared among the others
 
 
-def test_a_file_goes_on_alike():
+def test_after_loading_it_continues_identically():
     bottom = sample(0, [30])
     again = state.from_bytes(state.to_bytes({"it": bottom}))["it"]
     for each in (bottom, again):

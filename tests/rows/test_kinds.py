@@ -87,5 +87,5 @@ def test_rows_of_different_sizes_are_estimated_with_a_margin():
         (csr(DENSE), False),
     ],
 )
-def test_objects_are_told_from_numbers(rows, expected):
+def test_objects_are_distinguished_from_numbers(rows, expected):
     assert are_objects(rows) is expected

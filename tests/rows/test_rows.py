@@ -17,7 +17,7 @@ KINDS = ("dense", "sparse", "objects")
 
 
 def made(kind, numbers):
-    """Rows that can be told apart, one per number."""
+    """Rows that differ, one per number."""
     if kind == "objects":
         return [f"row {i}" for i in numbers]
     dense = np.array([[i, 0, -i] for i in numbers], np.float32).reshape(-1, 3)
@@ -120,7 +120,7 @@ def test_bytes_are_those_of_the_rows_held(kind):
     rows.put(np.arange(7), X)
     expected = {
         "dense": 7 * 3 * 4,
-        "sparse": 14 * (4 + 4) + 8 * 4 if kind == "sparse" else 0,  # two values per row, and where rows begin
+        "sparse": 14 * (4 + 4) + 8 * 4 if kind == "sparse" else 0,  # two values per row, and where rows start
         "objects": sum(map(sys.getsizeof, X)) if kind == "objects" else 0,
     }
     assert rows.nbytes == state.held_bytes(rows) == expected[kind]
@@ -129,7 +129,7 @@ def test_bytes_are_those_of_the_rows_held(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_copy_and_a_file_go_on_alike(kind):
+def test_copies_and_loaded_states_continue_identically(kind):
     rows = Rows.like(made(kind, [0]), 10)
     rows.put(np.arange(5), made(kind, range(5)))
     packed = state.to_bytes({"rows": rows})

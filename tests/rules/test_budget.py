@@ -35,7 +35,7 @@ def test_sizes_as_text_can_be_parsed(nbytes):
 
 
 class TestRowsWithin:
-    def test_a_number_of_rows_is_taken_as_it_is(self):
+    def test_a_number_of_rows_is_not_changed(self):
         assert Budget(rows=7).rows_within(10**9, fixed_bytes=10**9, at_least=7, what="It") == 7
         with pytest.raises(BudgetError, match="It needs a budget of at least 8 rows; got 7"):
             Budget(rows=7).rows_within(1, fixed_bytes=0, at_least=8, what="It")

@@ -62,7 +62,7 @@ def test_every_step_is_the_papers(lam):
     assert changed > 20  # a clustering happened on the way
 
 
-def test_book_keeping_stays_true():
+def test_caches_stay_correct():
     X = np.random.default_rng(1).normal(size=(1500, 2))
     model = BlockGreedy(40, block_size=5, kernel=RBF(0.8), min_gain=1e-4, random_state=0)
     for start in range(0, 1500, 100):
@@ -82,7 +82,7 @@ def test_book_keeping_stays_true():
     np.testing.assert_array_equal(X[model.prototype_ids_], model.prototypes_)
 
 
-def test_neighbors_tell_what_their_variance_leaves():
+def test_neighbors_give_the_remaining_variance():
     X = np.random.default_rng(1).normal(size=(900, 3))
     model = BlockGreedy(30, block_size=3, neighbors=6, kernel=RBF(1.2), min_gain=1e-4, random_state=0)
     for start in range(0, 900, 60):
@@ -111,8 +111,8 @@ def test_neighbors_raise_the_determinant():
     assert ours.value_ > 0.98 * exact.value_
 
 
-def test_exchanges_that_bring_nothing_come_to_an_end(monkeypatch):
-    """Where the kernel reaches far, blocks promise gains that never come true."""
+def test_useless_exchanges_end(monkeypatch):
+    """Where the kernel is wide, blocks overestimate gains."""
     X = np.random.default_rng(0).normal(size=(3000, 5))
     careful = BlockGreedy(50, random_state=0).fit(X)
     monkeypatch.setattr("modicum.select.blocks.block_set.REALIZED", -np.inf)

@@ -1,4 +1,4 @@
-"""What once broke: zero rows, second passes, functions that fail, rows that grow, files without functions."""
+"""Regressions: zero rows, second passes, functions that fail, rows that grow, files without functions."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ class Moody:
 
 @pytest.mark.parametrize("wrap", [lambda f: f, FunctionKernel, lambda f: FunctionKernel(f) + RBF(1.0)])
 @pytest.mark.parametrize("make", [lambda k: OnlineGreedy(8, kernel=k), lambda k: KRLS(8, kernel=k)])
-def test_a_chunk_that_fails_leaves_no_trace(wrap, make):
+def test_a_chunk_that_fails_changes_nothing(wrap, make):
     moody = Moody()
     learner = make(wrap(moody)).partial_fit(X[:150], Y[:150])
     before = learner.to_bytes()
@@ -67,7 +67,7 @@ def test_a_chunk_that_fails_leaves_no_trace(wrap, make):
     assert learner.to_bytes() == before
 
 
-def test_graphs_that_are_none_are_refused_as_they_come():
+def test_invalid_graphs_are_refused_with_their_chunk():
     graphs = [([(i, i + 1) for i in range(n)], list("COCNCOCN"[: n + 1])) for n in range(1, 7)]
     model = OnlineGreedy(5, kernel="wl").partial_fit(graphs[:2])
     with pytest.raises(ValueError):

@@ -16,7 +16,7 @@ OBJECTIVE = LogDet(RBF(1.2), 0.5)
 
 
 def f(ids):
-    """log det(I + K / lambda): zero for nobody, and never falling."""
+    """log det(I + K / lambda): zero for the empty set, and never falling."""
     if not len(ids):
         return 0.0
     return np.linalg.slogdet(np.eye(len(ids)) + RBF(1.2)(X[ids], X[ids]) / 0.5)[1]
@@ -84,7 +84,7 @@ def test_three_sieves(chunk, patience):
 
 
 @pytest.mark.parametrize("cls", [SieveStreaming, SieveStreamingPlusPlus])
-def test_the_promise_holds_for_any_order(cls):
+def test_the_guarantee_holds_for_any_order(cls):
     few = X[:12]
     best = max(f(list(some)) for some in combinations(range(12), 3))
     for seed in range(20):

@@ -37,7 +37,7 @@ def test_variance(swaps):
     model = StreamGreedy(15, objective=VarianceReduction(KERNEL, 0.1), n_validation=2000, swaps=swaps, random_state=0)
     for start in range(0, 1200, 200):
         model.partial_fit(X[start : start + 200])
-    assert np.isclose(model.value_, explained(model.prototypes_, X, 0.1))  # all rows judge here
+    assert np.isclose(model.value_, explained(model.prototypes_, X, 0.1))  # all rows are validation rows here
     assert model.value_ > max(explained(X[ids], X, 0.1) for ids in random_sets(15))
     assert (np.diff(model.history_["value"][-3:]) > -0.01).all()
 
@@ -98,7 +98,7 @@ def test_guarantee_holds_where_the_optimum_is_known():
     model = StreamGreedy(3, objective=VarianceReduction(KERNEL, 0.5), min_gain=0.0, random_state=0).fit(few)
     best = max(explained(few[list(some)], few, 0.5) for some in combinations(range(14), 3))
     promise = model.guarantee()
-    assert promise.epsilon == 0.0  # every row judges
+    assert promise.epsilon == 0.0  # every row is a validation row
     assert best <= promise.optimum_at_most <= 2 * model.value_ + 3 * promise.eta
     assert promise.conditions == ("variance reduction is submodular on these rows",)
 

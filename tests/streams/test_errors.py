@@ -209,7 +209,7 @@ def test_chunks_must_agree():
     assert "chunk 1: y has shape (3,), but X has 2 rows" in error(iter([(np.eye(2), [0, 1, 2])]))
     assert "chunk 2: expected a 2-D array, a list, or a pair (X, y); got 1-D ndarray" in error((np.eye(2), np.ones(2)))
     assert "chunk 1: expected a 2-D array, a list, or a pair (X, y); got str" in error(iter(["u", "v"]))
-    assert "have a target of their own" in error([(np.eye(2), [0, 1])], target=0)
+    assert "already have a target" in error([(np.eye(2), [0, 1])], target=0)
     assert "objects have no columns" in error(iter([["a"]]), columns=[0])
 
 
@@ -234,7 +234,7 @@ def test_a_column_with_broken_bytes_is_not_left_out(tmp_path, cell):
         (b"PK\x03\x04", "this is a zip file."),
     ],
 )
-def test_what_is_no_utf8_text(tmp_path, data, what):
+def test_files_that_are_not_utf8_text(tmp_path, data, what):
     (tmp_path / "x.csv").write_bytes(data)
     assert f"x.csv: {what}" in error(tmp_path / "x.csv")
 

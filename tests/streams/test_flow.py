@@ -174,7 +174,7 @@ def open_files() -> set[str]:
 
 
 @pytest.mark.parametrize("how", ["break", "delete", "exhaust", "interrupt"])
-def test_breaking_off_leaves_no_thread_and_no_open_file(source, tmp_path, how):
+def test_stopping_early_leaves_no_thread_and_no_open_file(source, tmp_path, how):
     def interrupted():
         for _ in stream(source, chunk_size=10):
             raise KeyboardInterrupt

@@ -34,7 +34,7 @@ print(max(resident) - max(resident[:20]))  # libraries and buffers are allocated
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("name", ["x.parquet", "x.npy"])
-def test_three_hundred_megabytes_leave_memory_as_it_was(tmp_path, name):
+def test_three_hundred_megabytes_do_not_grow_memory(tmp_path, name):
     for program in (
         WRITE,
         READ,

@@ -1,4 +1,4 @@
-"""The streaming ball against one in all dimensions, where the slack of every row has a coordinate of its own."""
+"""The streaming ball against one in all dimensions, where the slack of every row has a separate coordinate."""
 
 import numpy as np
 import pytest
@@ -33,20 +33,20 @@ class Explicit:
     """rai2009, Algorithm 2, with the center as a vector in all dimensions."""
 
     def __init__(self, lookahead):
-        self.lookahead, self.center, self.waiting = lookahead, None, []
+        self.lookahead, self.center, self.buffered = lookahead, None, []
 
     def learn(self, point):
         if self.center is None:
             self.center, self.radius = point, 0.0
         elif np.linalg.norm(point - self.center) > self.radius:
-            self.waiting.append(point)
-            if len(self.waiting) == self.lookahead:
+            self.buffered.append(point)
+            if len(self.buffered) == self.lookahead:
                 self.enclose()
 
     def enclose(self):
-        P = np.vstack([self.center, *self.waiting])
-        weights, self.radius = enclose(P @ P.T, np.append(self.radius, np.zeros(len(self.waiting))))
-        self.center, self.waiting = weights @ P, []
+        P = np.vstack([self.center, *self.buffered])
+        weights, self.radius = enclose(P @ P.T, np.append(self.radius, np.zeros(len(self.buffered))))
+        self.center, self.buffered = weights @ P, []
 
 
 def learned(rows, lookahead, chunk=1000, mirror=1.0, ask=False):
@@ -69,7 +69,7 @@ def test_it_is_the_ball_in_all_dimensions(lookahead):
         decisions = ball.learn(*(part[i : i + 1] for part in rows))
         np.testing.assert_allclose(decisions, rows[0][i : i + 1] @ before, atol=1e-9)
         twin.learn(point)
-    if twin.waiting:
+    if twin.buffered:
         twin.enclose()
     np.testing.assert_allclose(ball.coef, twin.center[:4], atol=1e-9)
     assert ball.radius == pytest.approx(twin.radius, rel=1e-9)
@@ -77,7 +77,7 @@ def test_it_is_the_ball_in_all_dimensions(lookahead):
     np.testing.assert_allclose(ball.decide(rows[0]), rows[0] @ ball.coef)
 
 
-def test_the_paper_s_algorithm_with_its_slips_mended():
+def test_the_papers_algorithm_with_its_errata_corrected():
     Z, sign, cost = data(30)
     w, radius, slack = sign[0] * Z[0], 0.0, 1 / cost[0]
     for z, s, c in zip(Z[1:], sign[1:], cost[1:], strict=True):
@@ -217,7 +217,7 @@ def test_merging_keeps_buffered_rows(kinds):
     other = learned((kinds[1](other_rows[0]), *other_rows[1:]), 100)
     mine.merge(other)
     P = points(*(np.concatenate(pair) for pair in zip((Z, sign, cost), other_rows, strict=True)))
-    first = P[[0, 20]]  # both were balls of radius zero, all others wait and are enclosed at once
+    first = P[[0, 20]]  # both were balls of radius zero, all others are buffered and enclosed together
     weights, radius = enclose(first @ first.T, np.zeros(2))
     P = np.vstack([weights @ first, np.delete(P, [0, 20], axis=0)])
     expected = enclose(P @ P.T, np.append(radius, np.zeros(30)))[1]
@@ -238,7 +238,7 @@ def test_merging_with_nothing():
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_it_goes_on_from_a_file(kind):
+def test_it_continues_after_loading(kind):
     Z, sign, cost = data(80)
     Z = kind(Z)
     ball = learned((Z[:33], sign[:33], cost[:33]), 5)

@@ -1,4 +1,4 @@
-"""Several balls against the same in all dimensions, where the slack of every row has a coordinate of its own."""
+"""Several balls against the same in all dimensions, where the slack of every row has a separate coordinate."""
 
 from itertools import combinations
 
@@ -138,7 +138,7 @@ def test_merging_takes_the_other_balls_in():
     assert state.to_bytes({"balls": other}) == before
     assert mine.n_core == core
     balls, theirs = explicit(P, 4), explicit(Q, 4)
-    for w in other._V[: other._n]:  # balls have an order of their own
+    for w in other._V[: other._n]:  # the order of balls may differ
         balls = united([*balls, min(theirs, key=lambda ball, w=w: np.abs(ball[0][:4] - w).max())], 4)
     center, radius = ball_around(balls)
     np.testing.assert_allclose(mine.coef, center[:4], atol=1e-8)
@@ -156,7 +156,7 @@ def test_merging_with_nothing():
     np.testing.assert_allclose(facts(empty), before, rtol=1e-9)
 
 
-def test_they_go_on_from_a_file():
+def test_they_continue_after_loading():
     Z, sign, cost = data(80)
     machine = learned((Z[:33], sign[:33], cost[:33]), 5)
     again = state.from_bytes(state.to_bytes({"balls": machine}))["balls"]

@@ -152,7 +152,7 @@ def test_an_outlier_leaves_all_candidates_finite(settings, outlier):
 
 @pytest.mark.parametrize("C", [1e-8, 1e10])
 @every_kind
-def test_extreme_prices_of_slack(settings, C):
+def test_extreme_values_of_C(settings, C):
     X, y = data(2000)
     model = StreamSVC(**{**settings, "C": C}).partial_fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
@@ -255,7 +255,7 @@ def test_labels_of_changing_types():
         StreamSVC(1.0).partial_fit(X[:200], y[:200].astype(str)).partial_fit(X[200:], np.where(y[200:], "1", "long"))
     )
     assert model.classes_.tolist() == ["0", "1", "long"]
-    with pytest.raises(DataError, match="truth values here and were numbers before"):
+    with pytest.raises(DataError, match="booleans here and were numbers before"):
         StreamSVC(1.0).partial_fit(X, y).partial_fit(X, y == 1)
 
 

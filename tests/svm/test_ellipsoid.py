@@ -35,7 +35,7 @@ def ridge(Z, sign, cost):
     return covariance @ (Z.T @ (cost * sign)), covariance
 
 
-def test_full_is_the_ridge_solution_of_the_rows_short_of_the_margin():
+def test_full_is_the_ridge_solution_of_the_margin_violations():
     rows = data()
     machine, short = learned(Full(WIDTH), rows)
     weights, covariance = ridge(*(part[short] for part in rows))
@@ -158,7 +158,7 @@ def test_a_reflected_machine_saw_a_column_of_the_opposite_sign():
 
 
 @pytest.mark.parametrize("kind", [Diagonal, Full])
-def test_a_high_price_of_slack_stays_steady(kind):
+def test_a_large_C_is_stable(kind):
     Z, sign, _ = data(2000)
     machine = kind(WIDTH)
     for _ in range(5):

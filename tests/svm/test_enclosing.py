@@ -76,7 +76,7 @@ def test_it_is_the_smallest(kind, scale):
         check_smallest(P, radii, *enclose(P @ P.T, radii), within=1e-8)
 
 
-def test_many_points_with_slack_of_their_own():
+def test_many_points_with_separate_slack():
     rng = np.random.default_rng(2)
     Z = rng.normal(size=(121, 20))
     P = np.hstack([Z / np.linalg.norm(Z, axis=1)[:, None], np.eye(121)])
@@ -137,7 +137,7 @@ def test_trades_come_near_to_the_best_weights(radius):
     assert ((guess > 0) != (weights > 0)).sum() <= 5
 
 
-def test_squared_distances_will_do():
+def test_squared_distances_work_too():
     P = np.random.default_rng(3).normal(size=(9, 4))
     radii = np.linspace(0, 1, 9)
     squares = ((P[:, None] - P) ** 2).sum(axis=2)

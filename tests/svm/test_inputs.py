@@ -64,7 +64,7 @@ def test_any_chunks_give_the_same_bits(constant):
     np.testing.assert_array_equal(parts.apply(X), whole.apply(X))
 
 
-def test_what_is_known_now_is_mean_and_deviation_of_all_rows():
+def test_moments_are_mean_and_deviation_of_all_rows():
     """Deviations may be those of the rows until 1% less had been seen."""
     X, weight = data(5000)
     step = inputs(normalize=False)
@@ -94,7 +94,7 @@ def test_rows_have_unit_length_or_are_zero(center):
     assert ((np.abs(lengths - 1.0) < 1e-12) | (lengths == 0.0)).all()
 
 
-def test_the_constant_is_no_part_of_the_length():
+def test_the_constant_does_not_count_in_the_length():
     X, weight = data()
     Z = inputs(constant=1.0).update(X, weight)
     np.testing.assert_allclose(np.linalg.norm(Z[1:, :-1], axis=1), 1.0)
@@ -126,7 +126,7 @@ def test_sparse_rows_are_rows(normalize, constant, dtype):
     assert thin.dtype == np.float64
     assert thin.has_sorted_indices
     np.testing.assert_allclose(thin.toarray(), step.apply(X), rtol=1e-6)
-    some = step.apply(sparse.csr_matrix(X)[50:60])  # a part, whose starts do not begin at zero
+    some = step.apply(sparse.csr_matrix(X)[50:60])  # a slice, whose starts do not begin at zero
     np.testing.assert_array_equal(some.toarray(), thin[50:60].toarray())
 
 
@@ -159,7 +159,7 @@ def test_merging_with_nothing():
     np.testing.assert_allclose(empty.moments[:2], moments[:2])
 
 
-def test_raw_rows_stay_as_they_are():
+def test_raw_rows_are_not_changed():
     rows = ["a", "b"]
     raw = Raw()
     assert raw.initialize(rows, np.ones(2)) is raw.update(rows, np.ones(2)) is raw.apply(rows) is rows

@@ -35,23 +35,23 @@ class Explicit:
     def __init__(self, F, sign, cost, lookahead, limit=sys.maxsize):
         self.F, self.lookahead, self.limit = F, lookahead, limit
         self.points = np.hstack([sign[:, None] * F, np.diag(1 / np.sqrt(cost))])
-        self.center, self.radius, self.moved, self.core, self.waiting = None, 0.0, 0.0, [], []
+        self.center, self.radius, self.moved, self.core, self.buffered = None, 0.0, 0.0, [], []
         self.alpha, self.sign = np.empty(0), sign
         for n, point in enumerate(self.points):
             if self.center is None:
                 self.center, self.core, self.alpha = point, [n], sign[n : n + 1]
             elif np.linalg.norm(point - self.center) > self.radius:
-                self.waiting.append(n)
-                if len(self.waiting) == lookahead:
+                self.buffered.append(n)
+                if len(self.buffered) == lookahead:
                     self.enclose()
 
     def enclose(self):
-        P = np.vstack([self.center, self.points[self.waiting]])
-        weights, self.radius = enclose(P @ P.T, np.append(self.radius, np.zeros(len(self.waiting))))
-        alpha = np.append(weights[0] * self.alpha, weights[1:] * self.sign[self.waiting])
-        self.core = [n for n, a in zip(self.core + self.waiting, alpha, strict=True) if a != 0]
+        P = np.vstack([self.center, self.points[self.buffered]])
+        weights, self.radius = enclose(P @ P.T, np.append(self.radius, np.zeros(len(self.buffered))))
+        alpha = np.append(weights[0] * self.alpha, weights[1:] * self.sign[self.buffered])
+        self.core = [n for n, a in zip(self.core + self.buffered, alpha, strict=True) if a != 0]
         self.alpha = alpha[alpha != 0]
-        self.center, self.waiting = weights @ P, []
+        self.center, self.buffered = weights @ P, []
         while len(self.core) > self.limit:
             self.let_one_go()
 
@@ -94,10 +94,10 @@ def test_it_is_the_ball_in_explicit_dimensions(lookahead, limit, kernel):
     twin = Explicit(F, *rows[1:], lookahead, limit)
     ball = learned(rows, kernel, lookahead, limit)
     np.testing.assert_array_equal(ball.core.values, rows[0][twin.core])
-    assert ball.n_kept == len(twin.core) + len(twin.waiting)
+    assert ball.n_kept == len(twin.core) + len(twin.buffered)
     assert len(twin.core) <= limit
-    twin.limit = sys.maxsize  # rows that wait are enclosed for the answer only
-    if twin.waiting:
+    twin.limit = sys.maxsize  # buffered rows are enclosed for the answer only
+    if twin.buffered:
         twin.enclose()
     np.testing.assert_allclose(ball.decide(rows[0]), F @ twin.center[: F.shape[1]], atol=1e-6)
     assert ball.radius == pytest.approx(twin.radius + twin.moved, rel=1e-7)
@@ -190,7 +190,7 @@ def test_merging_with_nothing():
     same(empty, ball, Z)
 
 
-def test_copies_of_a_row_are_no_trouble_for_the_limit():
+def test_copies_of_a_row_are_within_the_limit():
     Z, sign, cost = data(40)
     rows = np.repeat(Z, 3, axis=0), np.repeat(sign, 3), np.repeat(cost, 3)
     ball = learned(rows, lookahead=20, limit=15)
@@ -213,7 +213,7 @@ def test_shrinking_grows_the_ball_by_the_way_of_its_center():
 
 
 @pytest.mark.parametrize("limit", [sys.maxsize, 8])
-def test_it_goes_on_from_a_file(limit):
+def test_it_continues_after_loading(limit):
     Z, sign, cost = data(120)
     ball = learned((Z[:63], sign[:63], cost[:63]), lookahead=5, limit=limit)
     assert ball.radius > 0

@@ -26,7 +26,7 @@ def known(y):
 
 
 @pytest.mark.parametrize("y", KINDS.values(), ids=KINDS)
-def test_codes_are_places_in_the_order_of_first_rows(y):
+def test_codes_are_positions_in_the_order_of_first_rows(y):
     labels = known(y)
     first = list(dict.fromkeys(y.tolist()))
     assert labels.values.tolist() == first
@@ -38,7 +38,7 @@ def test_codes_are_places_in_the_order_of_first_rows(y):
 
 
 @pytest.mark.parametrize("y", KINDS.values(), ids=KINDS)
-def test_a_file_holds_them(y):
+def test_files_contain_them(y):
     labels = known(y)
     assert labels.code_of(y[0].item()) == 0  # a table that is made when asked for is not saved
     again = state.from_bytes(state.to_bytes({"labels": labels}))["labels"]

@@ -63,7 +63,7 @@ def bits(machine):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("make", MACHINES.values(), ids=MACHINES)
-def test_a_class_that_comes_late_is_as_if_announced(make, n_classes):
+def test_a_late_class_is_learned_as_if_announced(make, n_classes):
     rows = data(n_classes)
     machines, twin = late(make, *rows), announced(make, *rows, n_classes)
     positive = [1] if n_classes == 2 else range(n_classes)
@@ -86,7 +86,7 @@ def test_decisions_are_those_from_before():
         np.testing.assert_array_equal(decisions[:, code], Full(3).learn(Z, np.where(codes == code, 1.0, -1.0), cost))
 
 
-def test_one_class_has_no_machine_but_the_one_that_stands_by():
+def test_one_class_has_only_the_machine_for_unseen_classes():
     Z, _, cost = data(2)
     machines = OneVsRest(Full(3))
     machines.add_class()
@@ -96,7 +96,7 @@ def test_one_class_has_no_machine_but_the_one_that_stands_by():
     np.testing.assert_array_equal(machines.decide(Z), np.zeros((120, 1)))
 
 
-def test_closing_lets_the_machine_go_that_stands_by():
+def test_closing_removes_the_machine_for_unseen_classes():
     rows = data(3)
     machines = announced(lambda: Full(3), *rows, 3)
     before = [bits(machine) for machine in machines.machines]
@@ -107,7 +107,7 @@ def test_closing_lets_the_machine_go_that_stands_by():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_initialising_is_learning_all_at_once(n_classes):
+def test_initialising_is_learning_all_rows_together(n_classes):
     rows = data(n_classes)
     machines = late(lambda: Ball(3, 2), *rows)
     machines.initialize(*rows)

@@ -72,7 +72,7 @@ def test_a_budget_in_rows_of_linear_machines_is_enough_or_refused(settings):
         small.partial_fit(X, y)
 
 
-def test_first_rows_that_do_not_fit_are_refused_at_once():
+def test_first_rows_that_do_not_fit_are_refused_immediately():
     X, y = data(1000, 2)
     with pytest.raises(BudgetError, match="n_initial"):
         StreamSVC(1.0, ellipsoid=None, budget="32 KiB").partial_fit(X[:5], y[:5])

@@ -63,7 +63,7 @@ def test_any_chunks_give_the_same_bits():
         assert state.to_bytes({"record": filled(5000, chunk=chunk)}) == whole
 
 
-def test_a_single_class_is_always_right():
+def test_a_single_class_is_always_correct():
     made = record(1)
     made.add(np.empty((5, 0)), np.zeros(5, int), np.random.default_rng(0))
     assert made.confusion.tolist() == [[5]]
@@ -117,7 +117,7 @@ def test_a_new_class_restarts_the_sample_and_keeps_the_counts():
 
 
 @pytest.mark.parametrize(("n_classes", "codes"), [(2, [0, 1]), (2, [1, 0]), (3, [2, 0, 1])])
-def test_merged_records_speak_of_the_same_classes(n_classes, codes):
+def test_merged_records_have_the_same_classes(n_classes, codes):
     ours, theirs = filled(300, n_classes), filled(200, n_classes, seed=1)
     codes = np.array(codes)
     expected = ours.confusion.copy()
@@ -155,7 +155,7 @@ def test_a_merged_curve_counts_every_row_once(ours, theirs, wrong):
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(4000, 4000), (9000, 3000), (1000, 100), (3000, 600), (600, 3000)])
-def test_each_side_of_a_merged_sample_has_its_part(ours, theirs):
+def test_each_side_of_a_merged_sample_has_its_share(ours, theirs):
     made, other = filled(ours, 2), filled(theirs, 2, seed=1)
     known = set(made.sample[0][:, 0].tolist())
     made.merge(other, np.array([0, 1]), np.random.default_rng(0))

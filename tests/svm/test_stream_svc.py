@@ -85,7 +85,7 @@ COPIES = [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), lambda
 @pytest.mark.parametrize("stop", [3, 40, 300, 450])
 @pytest.mark.parametrize("again", COPIES)
 @pytest.mark.parametrize("name", ["auto", "ball"])
-def test_a_copy_with_buffered_rows_goes_on_as_the_original_does(name, again, stop):
+def test_a_copy_with_buffered_rows_continues_like_the_original(name, again, stop):
     X, y, _ = data()
     whole = StreamSVC(**LINEAR[name], random_state=0).partial_fit(X, y)
     model = StreamSVC(**LINEAR[name], random_state=0)
@@ -274,7 +274,7 @@ def smallest_ball(model, X, y, C):
         {"n_balls": 4, "n_initial": 1},
     ],
 )
-def test_what_is_guaranteed_is_true(settings, C):
+def test_guarantees_hold(settings, C):
     X, y = two_classes(150, noise=0.3)
     model = StreamSVC(C, ellipsoid=None, center=False, scale=False, **settings).partial_fit(X, y)
     P, center, radius = smallest_ball(model, X, y, C)
@@ -308,7 +308,7 @@ def test_the_smallest_ball_of_all_rows_is_the_margin():
 
 
 def test_the_margin_of_the_smallest_ball_is_the_largest():
-    """All rows are enclosed at once: the center is the solution, and its length the margin."""
+    """All rows are enclosed together: the center is the solution, and its length the margin."""
     X, y = two_classes(64)
     proven = (
         StreamSVC(2.0, ellipsoid=None, center=False, n_initial=64, fit_intercept=False).partial_fit(X, y).guarantee()
@@ -317,7 +317,7 @@ def test_the_margin_of_the_smallest_ball_is_the_largest():
     assert proven.margin[0] > 0.1
 
 
-def test_margins_are_not_told_of_rows_of_any_length():
+def test_margins_are_unknown_for_rows_of_different_lengths():
     X, y, _ = data()
     model = StreamSVC(1.0, ellipsoid=None, n_initial=32, normalize=False).partial_fit(X, y)
     assert np.isnan(model.guarantee().margin).all()
@@ -325,7 +325,7 @@ def test_margins_are_not_told_of_rows_of_any_length():
     assert len(model.guarantee().names) == 4
 
 
-def test_balls_know_no_weights():
+def test_balls_ignore_weights():
     X, y, weight = data()
     settings = {"C": 1.0, "ellipsoid": None, "n_initial": 32, "center": False, "fit_intercept": False}
     weighted = StreamSVC(**settings).partial_fit(X, y, weight)
@@ -412,7 +412,7 @@ def words(count=150):
     return ["".join(rng.choice(list("abcd" if label else "cdef"), 5)) for label in y], np.where(y == 1, "left", "right")
 
 
-def test_strings_with_a_kernel_of_one_s_own(tmp_path):
+def test_strings_with_a_custom_kernel(tmp_path):
     import modicum
 
     rows, y = words()
@@ -483,7 +483,7 @@ def test_balls_are_merged_whether_initialised_or_not(ours, theirs):
     left.merge(right)
     assert right.to_bytes() == before
     assert left.n_seen_ == left.confusion_.sum() == left._classifier.tournament.rows == ours + theirs
-    if ours < 64 and theirs < 64:  # all rows were at hand
+    if ours < 64 and theirs < 64:  # all rows were in memory
         whole = StreamSVC(**BALL, random_state=0).partial_fit(X[: ours + theirs], y[: ours + theirs])
         np.testing.assert_allclose(left.decision_function(X), whole.decision_function(X))
     if min(ours, theirs) > 1:
@@ -508,7 +508,7 @@ def test_late_classes_on_either_side():
 
 @pytest.mark.filterwarnings("ignore:StreamSVC. only")
 def test_fitted_shards_with_other_classes_are_merged():
-    """A class may be missing in one part of the data."""
+    """A class may be missing in one shard."""
     X, y, _ = data(1200)
     settings = LINEAR["one"]
     left = StreamSVC(**settings).fit(X[:600], np.where(y[:600] == "dddd", "a", y[:600]))
@@ -517,7 +517,7 @@ def test_fitted_shards_with_other_classes_are_merged():
 
 
 @pytest.mark.filterwarnings("ignore:StreamSVC. only")
-def test_a_fitted_model_goes_on_with_new_classes():
+def test_a_fitted_model_learns_new_classes():
     X, y, _ = data()
     model = StreamSVC(random_state=0).fit(X, y)
     model.partial_fit(X[:5], np.full(5, "e"))

@@ -41,7 +41,7 @@ def run(field, X, codes, weight):
 
 
 def alone(C, X, codes, weight):
-    """One candidate by itself: its decisions, its mistakes, and its squared margin violations."""
+    """One candidate alone: its decisions, its mistakes, and its squared margin violations."""
     machine = Full(2)
     decisions = machine.learn(X, np.where(codes == 1, 1.0, -1.0), C * weight)
     short = np.maximum(1 - np.where(codes == 1, decisions, -decisions), 0.0)

@@ -41,7 +41,7 @@ def learn_singly(model, X, y, look=lambda model: None, every=7):
 
 @every_kind
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-def test_looking_changes_nothing(settings, look):
+def test_answering_changes_nothing_on_the_tray(settings, look):
     X, y = data()
     whole = StreamSVC(**settings, random_state=0).partial_fit(X, y)
     model = learn_singly(StreamSVC(**settings, random_state=0), X, y, look)

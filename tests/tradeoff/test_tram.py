@@ -32,20 +32,20 @@ class _Recorder(StreamKMeans):
     """Records all rows that it learns and all that it is evaluated on."""
 
     learned = []
-    judged = []
+    evaluated = []
 
     def partial_fit(self, X, y=None, sample_weight=None, row_ids=None):
         self.learned.append(np.asarray(X))
         return super().partial_fit(X, y, sample_weight, row_ids)
 
     def score(self, X, y=None, sample_weight=None):
-        self.judged.append(np.asarray(X))
+        self.evaluated.append(np.asarray(X))
         return super().score(X, y, sample_weight)
 
 
 @pytest.fixture
 def recorder():
-    _Recorder.learned, _Recorder.judged = [], []
+    _Recorder.learned, _Recorder.evaluated = [], []
     return _Recorder(K)
 
 
@@ -60,7 +60,7 @@ def test_five_percent_in_many_words(text):
 def test_levels_of_risk():
     assert as_target(3).level(None) == as_target("3.0").level(None) == 3.0
     assert as_target("10%").level(2.0) == pytest.approx(2.2)
-    assert as_target("1.1x").level(-2.0) == pytest.approx(-1.8)  # of what may be negative, a part of its size
+    assert as_target("1.1x").level(-2.0) == pytest.approx(-1.8)  # relative to the absolute value
 
 
 @pytest.mark.parametrize("bad", ["best", "0.9x", "1x", "0%", "-5%", "nan", np.inf, None, True, [1.0], ""])
@@ -85,7 +85,7 @@ def test_held_out_rows_depend_on_number_and_seed_alone():
 
 @pytest.mark.parametrize("kind", ["array", "frame", "stream", "chunks"])
 def test_held_out_rows_are_never_learned(kind, recorder, blobs):
-    X = np.column_stack([np.arange(len(blobs)), blobs])  # a number that tells rows apart
+    X = np.column_stack([np.arange(len(blobs)), blobs])  # a number that identifies rows
     source = {
         "array": lambda: X,
         "frame": lambda: pd.DataFrame(X, columns=list("abcd")),
@@ -94,28 +94,32 @@ def test_held_out_rows_are_never_learned(kind, recorder, blobs):
     }[kind]()
     tram = Tram(recorder, 1e-3, n_initial=(100, 20), random_state=0).fit(source)
     assert tram.stopped_by_ == "data"
-    learned, judged = (set(np.concatenate(seen)[:, 0]) for seen in (_Recorder.learned, _Recorder.judged))
-    assert not learned & judged
-    assert len(learned) + len(judged) == len(X)
-    assert len(judged) == pytest.approx(0.2 * len(X), rel=0.15)
+    learned, evaluated = (set(np.concatenate(seen)[:, 0]) for seen in (_Recorder.learned, _Recorder.evaluated))
+    assert not learned & evaluated
+    assert len(learned) + len(evaluated) == len(X)
+    assert len(evaluated) == pytest.approx(0.2 * len(X), rel=0.15)
 
 
 @pytest.mark.parametrize("chunk_size", [64, 1000, 8000])
 def test_truncations_of_a_stream_are_nested_and_exact(chunk_size, recorder, blobs):
     rows = truncated(stream(blobs, chunk_size=chunk_size), None, None, 0.25, np.random.default_rng(0))
-    learned, judges = [], []
+    learned, held_out_rows = [], []
     for count, held_out in ((50, 10), (700, 500), (3000, 20), (10**6, 10**6)):
         _Recorder.learned.clear()
         found = rows.learn(clone(recorder), count, held_out)
         learned.append(np.concatenate(_Recorder.learned))
-        judges.append(found.held_out.X)
-        assert found.n_rows == len(learned[-1]) == min(count, 8000 - len(judges[-1]) if found.is_everything else count)
+        held_out_rows.append(found.held_out.X)
+        assert (
+            found.n_rows
+            == len(learned[-1])
+            == min(count, 8000 - len(held_out_rows[-1]) if found.is_everything else count)
+        )
         assert found.is_everything == (count == 10**6)
     for shorter, longer in itertools.pairwise(learned):
         np.testing.assert_array_equal(longer[: len(shorter)], shorter)
-    for judge in judges:
-        np.testing.assert_array_equal(judges[-1][: len(judge)], judge)
-    assert [len(judge) for judge in judges[:3]] == [10, 500, 20]
+    for rows in held_out_rows:
+        np.testing.assert_array_equal(held_out_rows[-1][: len(rows)], rows)
+    assert [len(rows) for rows in held_out_rows[:3]] == [10, 500, 20]
 
 
 def test_a_stream_that_ends_unforeseen_is_counted(blobs):
@@ -129,7 +133,7 @@ def test_a_stream_that_ends_unforeseen_is_counted(blobs):
 
 
 def test_weights_and_order_of_a_stream_count(blobs):
-    """Rows of weight zero are absent, also among those that judge."""
+    """Rows of weight zero are absent, also among held-out rows."""
     far = np.concatenate([blobs, 1e6 + blobs])
     weight = np.repeat([1.0, 0.0], len(blobs))
     for source in (far, [(far, None, weight)]):
@@ -155,7 +159,7 @@ def test_too_few_rows(rows):
 
 @pytest.mark.parametrize("as_source", [lambda X: X, lambda X: stream(X, chunk_size=500)], ids=["array", "stream"])
 @pytest.mark.parametrize("growth", [(2.0, 1.5), (1.3, 1.0), (3.0, 2.5)])
-def test_rows_and_points_grow_as_told(growth, as_source, blobs):
+def test_rows_and_points_grow_by_their_factors(growth, as_source, blobs):
     settings = dict(zip(("growth_rows", "growth_points"), growth, strict=True))
     tram = Tram(StreamKMeans(K), 1e-3, n_initial=(100, 20), random_state=0, **settings).fit(as_source(blobs))
     there = max(done.n_rows for done in tram.path_)
@@ -218,7 +222,7 @@ def test_the_parameter_that_sets_the_size_of_the_summary():
 # ---- why it stops --------------------------------------------------------------------------------------
 
 
-def test_data_are_exhausted_once_larger_summaries_gain_less_than_is_missing(blobs):
+def test_data_are_exhausted_once_larger_summaries_gain_less_than_the_gap(blobs):
     tram = Tram(StreamKMeans(K), 1.0, n_initial=(6400, 20), random_state=0).fit(blobs)
     assert (tram.stopped_by_, tram.reached_) == ("data", False)
     assert {done.n_rows for done in tram.path_} == {6400}
@@ -234,7 +238,7 @@ def test_data_are_exhausted_once_all_rows_are_in_the_summary(blobs):
 
 
 @pytest.mark.parametrize(("target", "hopeless"), [(7.0, True), (7.5, False)])
-def test_it_goes_on_while_two_rounds_gained_what_is_missing(target, hopeless):
+def test_it_continues_while_two_rounds_gained_the_gap(target, hopeless):
     tram = Tram(StreamKMeans(K), target)
     tram.target_ = target
     tram.path_ = [Round(100, 10, 1.0, 50, risk, 800) for risk in (9.0, 8.2, 8.1)]  # a gain of 0.9, of 0.1 in the last

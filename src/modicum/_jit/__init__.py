@@ -9,7 +9,7 @@ or the built-in `max` 0.1 to 1 s; a few lines of scalar code take next to nothin
 from numba import njit
 
 compiled = njit(cache=True, nogil=True)
-# for helpers of other loops, which are compiled as a part of these
+# for helpers of other loops, which are compiled into those loops
 inlined = njit(cache=True, nogil=True, inline="always")
-# for sums: terms may be added in any order, so that several are added at once; NaN and infinity still work
+# for sums: terms may be added in any order, so that several are added per instruction; NaN and infinity still work
 compiled_sums = njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})

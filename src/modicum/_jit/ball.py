@@ -99,7 +99,7 @@ def enclose_row(ball, beyond, slack):
 
 @inlined
 def rescale(v, ball):
-    """Make the scale 1 with the same w; |w|^2 is computed anew, without accumulated rounding errors."""
+    """Make the scale 1 with the same w; |w|^2 is recomputed, without accumulated rounding errors."""
     total = 0.0
     for k in range(v.shape[0]):
         v[k] *= ball[SCALE]

@@ -1,4 +1,4 @@
-"""Notice when loops are compiled: that happens once, and takes seconds."""
+"""Callbacks around the compilation of loops, which happens once and takes seconds."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

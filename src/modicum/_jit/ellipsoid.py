@@ -38,7 +38,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
     for i in range(indptr.shape[0] - 1):
         z, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         decision = spread = 0.0
-        for a in range(z.shape[0]):  # both at once: memory access takes most of the time
+        for a in range(z.shape[0]):  # both together: memory access takes most of the time
             decision += table[at[a], 0] * z[a]
             spread += table[at[a], 1] * z[a] * z[a]
         decisions[i] = decision

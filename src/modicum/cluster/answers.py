@@ -8,7 +8,7 @@ from modicum.numeric.parallel import run_tiles
 from modicum.rows import n_rows, take
 from modicum.select.objectives.exemplar import ExemplarObjective
 
-ROWS_PER_TILE = 4096  # compared with all exemplars at once
+ROWS_PER_TILE = 4096  # compared with all exemplars together
 
 
 def dissimilarities(F: ExemplarObjective, X: Any) -> np.ndarray:

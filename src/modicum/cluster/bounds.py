@@ -1,4 +1,4 @@
-"""What a validation sample tells about the utility of exemplars on the whole stream (gomes2010, Corollary 1)."""
+"""Bounds on the utility of exemplars on the whole stream, from a validation sample (gomes2010, Corollary 1)."""
 
 from dataclasses import dataclass
 
@@ -24,12 +24,12 @@ class SampleBounds:
         return float(self.F.to_phantom.max())
 
     def error_of_one_set(self, confidence: float, log_sets: float = 0.0) -> float:
-        """The error of the utility of one set that does not depend on the sample; or of exp(log_sets) sets at once."""
+        """The error of the utility of one set that does not depend on the sample; or of exp(log_sets) sets together."""
         n, log_term = len(self.sample), np.log(2 / (1 - confidence)) + log_sets
         return hoeffding_error(n, self.largest_utility, log_term, population=max(self.n_seen, n))
 
     def error_of_all_sets(self, confidence: float, owner: str) -> float:
-        """The error of the utilities of all sets of up to k rows at once; a ValueError if the sample is not uniform."""
+        """The error of utilities, for all sets of up to k rows together; a ValueError if the sample is not uniform."""
         if self.sample.is_everything:
             return 0.0
         check_uniform(self.sample, self.n_seen, owner)

@@ -45,7 +45,7 @@ class ExemplarClustering(Clusterer):
     stays uniform along the stream. A candidate is added while there are too few exemplars; later it replaces
     the exemplar whose replacement raises F most, if it raises F by `min_gain`.
 
-    Guarantee: about half the best possible F once no swap gains more, as far as the sample tells; see `guarantee`.
+    Guarantee: about half the best possible F on the validation sample, once no swap gains more; see `guarantee`.
     Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; within a call, scratch of 16 MiB and two
     copies of the validation rows.
 
@@ -62,16 +62,17 @@ class ExemplarClustering(Clusterer):
         "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
         or, when the rows are Python objects, of two objects. The first argument is the exemplar.
     phantom : str, row or float, default="far"
-        The phantom exemplar: "far" (farther from every row than any exemplar, so that F orders sets as the mean
-        dissimilarity to the nearest exemplar does), the "mean" of the stream, the "origin", "random" (a random vector
-        of the data's spread), a row, or a number, its dissimilarity to every row. Objects: "far" or a number.
+        The phantom exemplar: "far" (farther from every row than any exemplar, so that only the mean dissimilarity
+        to the nearest exemplar matters), the "mean" of the stream, the "origin", "random" (a random vector of the
+        data's spread), a row, or a number, its dissimilarity to every row. Objects: "far" or a number.
     swaps : {"eager", "one"}, default="eager"
-        Per block of candidates take every swap that gains enough, best first, or one as in the paper.
+        "eager" takes every swap of a block of candidates that gains enough, best first; "one" only one, as in the
+        paper.
     min_gain : float, default=1e-5
         The paper's eta: what a swap must gain, relative to the present loss.
     patience : int or None, default=None
-        The paper's rho: `fit` repeats passes over the data until so many candidates in a row brought no swap. None:
-        one pass.
+        The paper's rho: `fit` repeats passes over the data until this many consecutive candidates brought no
+        swap. None: one pass.
     confidence : float or None, default=None
         Decide swaps on a subset of the validation sample as soon as Hoeffding's bound allows it with this
         probability over the whole stream. None: always use the whole sample.
@@ -115,8 +116,8 @@ class ExemplarClustering(Clusterer):
     ----------
     gomes2010, Algorithm 1, eq. 3.6, Corollary 1, Theorem 4, Appendix II. schubert2021 (all swaps of a candidate from
     one scan). Departures: several swaps per block by default; a phantom that is far by default; `min_gain` is relative;
-    the validation sample is updated along the stream instead of being drawn beforehand; its rows do not judge
-    themselves; at the end of a stream they are offered once more (`refine`).
+    the validation sample is updated along the stream instead of being drawn beforehand; its rows do not
+    represent themselves; at the end of a stream they are offered once more (`refine`).
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)

@@ -67,7 +67,7 @@ class Offers(Part):
     ) -> Iterator[tuple[slice, Changes]]:
         """Offer rows of X block by block; yields each block with its changes, candidates counted within the block.
 
-        `excluded` are slots of the validation rows that do not judge these candidates, -1 for none.
+        `excluded` are slots of the validation rows on which these candidates are not scored, -1 for none.
         """
         size, prepared = rules.block_size(F), F.prepare()
         self.rounding = F.dissimilarity.rounding(prepared.rows)

@@ -12,7 +12,7 @@ from modicum.rules.params import RANDOM_STATE, Int
 
 
 class OnlineKMeans(CentersMixin):
-    """k means of a stream: each row moves its nearest mean a little towards itself.
+    """Online k-means: each row moves its nearest center a little towards itself.
 
     The centers are initialised with the first `n_clusters` different rows. After that, a row of weight w moves its
     nearest center by the share w / (weight of the center so far) of their distance. This is the simplest clustering in
@@ -24,6 +24,7 @@ class OnlineKMeans(CentersMixin):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of centers.
     random_state : int, Generator or None, default=None
         Only for the k-means of `merge`.
 

@@ -1,7 +1,7 @@
-"""The validation sample of exemplar clustering: a uniform sample of the stream on which exemplars are judged.
+"""The validation sample of exemplar clustering: a uniform sample of the stream on which exemplars are evaluated.
 
-gomes2010, section 4 (limited access to the stream). Once the sample does not hold all rows, its rows do not judge
-themselves: see `modicum.select.objectives.exemplar`.
+gomes2010, section 4 (limited access to the stream). Once the sample does not hold all rows, its rows do not
+represent themselves: see `modicum.select.objectives.exemplar`.
 """
 
 from typing import Any
@@ -40,8 +40,8 @@ class ValidationSample(BottomK):
         F.keep_rows(self.shrink_to(size), self.shares())
 
     def excluded(self, own: np.ndarray) -> np.ndarray:
-        """Slots of validation rows that do not judge candidates: `own`, where they are the same row; -1: none.
+        """Slots of validation rows excluded from the scores of candidates: `own` where the rows are equal, else -1.
 
-        A sample of all rows has no such exclusions: every row of the stream judges.
+        A sample of all rows has no such exclusions.
         """
         return np.full_like(own, -1) if self.is_everything else own

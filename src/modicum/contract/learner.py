@@ -1,4 +1,4 @@
-"""The contract: a learner is a bounded state and a few verbs."""
+"""The contract: a learner is a bounded state and a few methods."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -137,7 +137,7 @@ class Learner(Saving, Intake, BaseEstimator):
         if not hasattr(X, "__len__") and not hasattr(X, "shape"):
             raise DataError(
                 f"{type(self).__name__}: rows must be an array, a sparse matrix, a data frame or a list; got a "
-                f"{type(X).__name__}. Chunks that come one by one are for `fit` and `learn`."
+                f"{type(X).__name__}. Give an iterable of chunks to `fit` or `learn`."
             )
         if n_rows(X) == 0:
             return

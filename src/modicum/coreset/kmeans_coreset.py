@@ -32,14 +32,14 @@ class KMeansCoreset(KMeansCost):
     n_clusters : int, default=100
         The number of clusters that the summary is made for.
     method : {"sensitivity", "lightweight", "uniform"}, default="sensitivity"
-        "lightweight" draws half of the points by their distance from the mean of all rows: faster, but worse for many
-        clusters. "uniform" is a plain sample.
+        "sensitivity" draws rows by their possible share of the cost. "lightweight" draws half of the points by their
+        distance from the mean of all rows: faster, but worse for many clusters. "uniform" is a plain sample.
     budget : int, str or None, default=None
         Rows, or a size such as "64 MiB", that may be held between calls: at least 10 * `n_points` rows, which is also
         the default. With more, less is lost over a long stream.
     calibrate : bool, default=True
         If False, points are rows of the data, and their weights sum to the weight of all rows only in expectation.
-        The other methods never calibrate.
+        Only for "sensitivity".
     random_state : int, Generator or None, default=None
 
     Attributes

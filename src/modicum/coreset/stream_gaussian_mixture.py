@@ -35,7 +35,9 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
     Parameters
     ----------
     n_components : int, default=1
+        Number of components.
     covariance_type : {"full", "diag", "spherical"}, default="full"
+        "full", "diag" or "spherical", as in scikit-learn.
     n_points : int or None, default=None
         Points of the summary; by default 400 per component and at least 1,000, or what the budget allows.
     budget : int, str or None, default=None
@@ -43,9 +45,11 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
     tol : float, default=1e-3
         Iterations of EM stop when the mean log-likelihood per point improves by less than this.
     reg_covar : float, default=1e-6
+        Added to all variances.
     max_iter : int, default=100
+        Maximum number of iterations of EM.
     n_init : int, default=1
-        See `WeightedGaussianMixture`.
+        Number of initializations; the best result is kept.
     warm_start : bool, default=False
         Initialize with the last model instead of k-means: faster, and labels of components stay the same as the stream
         continues. Answers then depend on when earlier ones were requested.

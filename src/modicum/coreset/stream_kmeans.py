@@ -29,10 +29,11 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     Parameters
     ----------
     n_clusters : int, default=8
+        Number of centers.
     n_points : int or None, default=None
         Points of the summary; by default 100 per cluster and at least 1,000, or what the budget allows.
     method : {"sensitivity", "lightweight", "uniform"}, default="sensitivity"
-        How they are drawn, see `KMeansCoreset`.
+        How the points are drawn, see `KMeansCoreset`.
     budget : int, str or None, default=None
         Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `n_points` rows.
     n_init : int, default=1

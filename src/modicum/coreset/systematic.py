@@ -1,6 +1,6 @@
 """Systematic sampling: one random offset, then equal steps (cochran1977, chapters 8 and 9A).
 
-Every item is drawn with its probability, and every run of neighbors as often as expected, give or take one: sorted by
+Every item is drawn with its probability, and every run of neighbors as often as expected, to within one: sorted by
 cell, each cell has its share. Estimates stay unbiased, with less noise than independent draws have.
 """
 

@@ -38,7 +38,7 @@ class MergeReduce(Part):
         return len(self.rows) + sum(map(len, self.buckets))
 
     def add(self, X: np.ndarray, weight: np.ndarray, reduce: Reducer, rng: np.random.Generator) -> None:
-        """Learn rows. A chunk larger than all buckets is reduced at once."""
+        """Learn rows. A chunk larger than all buckets is reduced in one step."""
         if len(X) > BUCKETS * self.capacity:
             self._store(reduce([Bucket.of_rows(X, weight)], self.capacity, rng), reduce, rng)
             return

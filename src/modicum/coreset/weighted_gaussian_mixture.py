@@ -31,7 +31,7 @@ class WeightedGaussianMixture(DensityMixin, BaseEstimator):
     rounding allows. So a fit never fails on degenerate components.
 
     Cost: per iteration O(n k d^2), for diagonal covariances O(n k d), and far less where components are well
-    separated. Memory: 40 bytes per row beside the rows, and a copy of them during the initial k-means. float32 rows
+    separated. Memory: 40 bytes per row besides the rows, and a copy of them during the initial k-means. float32 rows
     stay float32; sums are float64.
 
     Parameters

@@ -41,7 +41,7 @@ class Family(Part):
     @staticmethod
     @abstractmethod
     def n_statistics_of(n_features: int) -> int:
-        """Length of the statistics of a group of rows with so many columns, not including the count."""
+        """Length of the statistics of a group of rows with this many columns, not including the count."""
 
     @staticmethod
     @abstractmethod

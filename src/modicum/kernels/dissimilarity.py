@@ -21,7 +21,7 @@ from modicum.rules.invariants import TEXT
 from modicum.rules.params import TRUTH, Where
 from modicum.state.part import FUNCTION, Part
 
-PROBES, MOST_PROBED = 64, 2048  # rows whose nearest others, among so many, show how small distances are
+PROBES, MOST_PROBED = 64, 2048  # rows whose nearest neighbors, among this many, show how small distances are
 LOST_DIGITS = 1e-3  # the relative error of such distances that is accepted
 TILE = 128  # candidates per tile: long enough for BLAS, short enough that a tile is scanned while in cache
 
@@ -36,7 +36,7 @@ class Dissimilarity(Part):
     takes_sparse = True
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Dissimilarity":
-        return self  # it never changes, and a user's function is not ours to copy
+        return self  # it never changes, and a user's function should not be copied
 
     def prepare(self, rows: Any) -> Any:
         """What the comparisons need of the rows; by default the rows."""

@@ -12,7 +12,7 @@ from modicum.rules.params import NULL, Int, Number, check_params
 
 
 class Linear(Kernel):
-    """a . b: linear functions. Add a constant column, or take `Polynomial(1)`, for those that miss the origin.
+    """a . b: linear functions through the origin. For others, add a constant column or use `Polynomial(1)`.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Polynomial(Kernel):
     ----------
     degree : int, default=2
     offset : number from 0, default=1.0
-        The larger, the more the low degrees count; with 0 only the full degree does.
+        With a larger offset, low degrees count more; with 0 only the full degree counts.
     scale : number or None (1 over the mean square length of rows), default=None
 
     Examples

@@ -32,7 +32,7 @@ class Kernel(Part):
     __array_ufunc__ = None  # products of numpy scalars with kernels are ours
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Kernel":
-        return self  # it never changes, and a user's function is not ours to copy
+        return self  # it never changes, and a user's function should not be copied
 
     @abstractmethod
     def __call__(self, A: Any, B: Any) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Kernel parameters and noise by marginal likelihood on a subset of rows (rasmussen2006, section 5.4.1).
 
 The exact Gaussian process of the subset is fitted by L-BFGS. A step costs a Cholesky factor, an inverse and a product
-per parameter. The first steps use a few of the rows: they cost next to nothing and save half of the steps on all rows.
+per parameter. The first steps use a few of the rows: they cost very little and save half of the steps on all rows.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ INITIAL_NOISE = 0.1  # relative to the variance of the targets, as are the next 
 RESTART_NOISE = 0.01  # the least to continue from on all rows: a few may seem noise-free, and L-BFGS would stay there
 LEAST_NOISE, LARGEST_NOISE = 1e-6, 10.0  # with less, Cholesky factors lose their digits
 MAX_LOG_STEP = 10.0  # kernel parameters stay within a factor of exp(10) of their initial values
-MIN_IMPROVEMENT = 1e-5  # of log-likelihood per row, for another step: 0.02 for 2,000 rows, far below chance
+MIN_IMPROVEMENT = 1e-5  # of log-likelihood per row, for another step: 0.02 for 2,000 rows, which is negligible
 NO_LIKELIHOOD = -1e25  # the log-likelihood of parameters for which there is no Cholesky factor
 
 
@@ -81,7 +81,7 @@ def _centered(y: Any, count: int) -> tuple[np.ndarray, float]:
     if y.shape != (count,) or not count:
         raise DataError(f"fit_hyperparameters: {count} rows came with targets of shape {y.shape}; give one per row.")
     y = y - y.mean()
-    return y, float(y @ y) / count or 1.0  # constant targets say nothing about scales
+    return y, float(y @ y) / count or 1.0  # constant targets do not determine scales
 
 
 def _maximize(
@@ -126,7 +126,7 @@ def log_likelihood(kernel: Kernel, noise: float, X: Any, y: np.ndarray) -> tuple
     alpha, _ = lapack.dpotrs(L, y, lower=True)
     value = -0.5 * y @ alpha - np.log(L.diagonal()).sum() - 0.5 * len(y) * np.log(2 * np.pi)
     # The gradient by K is (alpha alpha^T - S^-1) / 2. LAPACK returns one triangle of the inverse, zeros for the other;
-    # since K is symmetric, that triangle with half of the diagonal stands for both.
+    # since K is symmetric, that triangle with half of the diagonal represents both.
     inverse, _ = lapack.dpotri(L, lower=True, overwrite_c=True)
     inverse *= -1.0
     inverse.T.flat[:: len(inverse) + 1] *= 0.5

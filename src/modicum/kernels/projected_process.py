@@ -6,7 +6,7 @@ k_n = k(x_n, A) of a row, noise s2 and sums over all rows,
     M = s2 K_AA + sum_n k_n k_n',    beta = M^-1 sum_n k_n y_n
     mean of f at x:  k(x, A) beta    variance:  k(x, x) - k(x, A) (K_AA^-1 - s2 M^-1) k(A, x)
 
-so the sums are all that must be kept of the rows. Beyond the papers: `Moments` are translated when active rows or the
+so only the sums must be kept. Beyond the papers: `Moments` are translated when active rows or the
 kernel change, by regressing new features on the old ones over a sample of the rows.
 """
 
@@ -74,7 +74,7 @@ class Moments(Part):
 
             z' = T'z + r,    sum z' z'' = T' (sum z z') T + n / W sum_sample r r'
 
-        Residuals are uncorrelated with z, so the result is right up to how well the sample represents all rows. It is
+        Residuals are uncorrelated with z, so the result is as accurate as the sample is representative. It is
         positive semidefinite, sums of kept features are unchanged, and a sample of all rows loses nothing.
         """
         z = _z(old, y)

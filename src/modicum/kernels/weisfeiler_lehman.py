@@ -1,8 +1,8 @@
 """The Weisfeiler-Lehman subtree kernel between graphs with labelled nodes (shervashidze2011, section 3.2).
 
 Departure: the paper renames sorted lists of neighbor labels by a dictionary; here a label is a 64-bit number mixed from
-the node's label and the sum of its neighbors' mixed labels. A sum needs no sorting, and all graphs are renamed at once.
-Two different neighborhoods get the same label with a chance of about 2^-64.
+the node's label and the sum of its neighbors' mixed labels. Sums need no sorting, and all graphs are renamed together.
+Two different neighborhoods get the same label with a probability of about 2^-64.
 """
 
 from collections.abc import Sequence

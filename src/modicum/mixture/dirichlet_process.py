@@ -22,7 +22,7 @@ FIRST_ROWS = 5000  # of the first search; each later one has twice as many, unti
 class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
     """Mixture whose number of components is learned, from rows that are all in memory.
 
-    The search begins with one component. Components are split along their principal directions, and merged, as long as
+    The search starts from one component. Components are split along their principal directions, and merged, as long as
     the free energy rises: a lower bound of the log-evidence, which penalizes the parameters of every component. The
     search is deterministic.
 
@@ -36,7 +36,7 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
         Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts. A
         `modicum.families` object sets the prior.
     concentration : float, default=1.0
-        Of the Dirichlet process: the larger, the more small components are expected.
+        Concentration of the Dirichlet process: with a larger one, more small components are expected.
     max_components : int or None, default=None
     tol : float, default=3e-3
         Iterations stop, and splits and merges are rejected, when the free energy per row improves by less than this.

@@ -59,7 +59,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         Rows that may be held, `n_retained_ <= budget`, where a clump counts as the rows that take as many numbers; or a
         size such as "64 MiB", which includes components.
     concentration : float, default=1.0
-        Of the Dirichlet process: the larger, the more small components are expected.
+        Concentration of the Dirichlet process: with a larger one, more small components are expected.
     horizon : int or None, default=None
         Expected number of rows of the stream. Rows are kept apart if their difference would matter by then. By default
         twice the rows seen.

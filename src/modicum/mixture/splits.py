@@ -1,6 +1,6 @@
 """Splits of groups of items into halves, refined by likelihood from an initial cut (kurihara2007; gomes2008).
 
-Items are sorted by group; `starts` is the index of the first item of each group. All groups are split at once.
+Items are sorted by group; `starts` is the index of the first item of each group. All groups are split together.
 """
 
 from dataclasses import dataclass

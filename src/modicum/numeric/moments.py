@@ -32,7 +32,7 @@ class RunningMean(Part):
         self.square_sum += float(np.asarray(squares, np.float64).ravel() @ weight)
 
     def merge(self, other: "RunningMean") -> None:
-        """Count all that another one has counted."""
+        """Add the rows that another one has counted."""
         self.weight += other.weight
         self.sums += other.sums
         self.square_sum += other.square_sum

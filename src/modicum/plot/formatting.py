@@ -1,4 +1,4 @@
-"""Numbers and texts as people read them."""
+"""Numbers and texts for people to read."""
 
 import math
 import re

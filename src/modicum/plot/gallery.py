@@ -64,7 +64,7 @@ class Exhibit:
 def gallery(learner: Any, exhibit: Exhibit, context: Context, *, order: np.ndarray | None = None) -> tuple[Block, str]:
     """A block that shows rows, and a note of what it leaves out.
 
-    They are shown in the given order; by default largest weight first, or as they come.
+    They are shown in the given order; by default largest weight first, or in their own order.
     """
     _check(exhibit, context)
     if order is None:

@@ -1,4 +1,4 @@
-"""Numbers predicted from a stream, within the memory that was given."""
+"""Regression on streams, in bounded memory."""
 
 from modicum.regress.krls import KRLS
 from modicum.regress.prototypes import PrototypeRegressor

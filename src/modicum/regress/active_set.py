@@ -1,4 +1,4 @@
-"""The active rows of a Gaussian process, and the validation rows that candidates for them are judged by (gomes2010)."""
+"""The active rows of a Gaussian process, and the validation rows that candidates are scored on (gomes2010)."""
 
 from dataclasses import dataclass
 from typing import Any

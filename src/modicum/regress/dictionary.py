@@ -1,4 +1,4 @@
-"""The dictionary of kernel recursive least squares (engel2004), of a fixed size if need be (vanvaerenbergh2012)."""
+"""The dictionary of kernel recursive least squares (engel2004), optionally of a fixed size (vanvaerenbergh2012)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from modicum.rules.invariants import LIMIT, Array, Is, Whole
 from modicum.state.part import Part
 
 FEWEST_PER_BLOCK, MOST_PER_BLOCK = 128, 1024  # rows; few while rows join, as those are compared with each other
-LEAST_NOISE = 1e-10  # relative to that of a typical row and to the variance of a value; less is as good as exact
+LEAST_NOISE = 1e-10  # relative to that of a typical row and to the variance of a value; smaller ones are raised to it
 
 
 class PrototypeValues(Squares):
@@ -48,7 +48,7 @@ class PrototypeValues(Squares):
             self._observe_block(H[block], y[block], noise[block])
 
     def _observe_block(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray) -> None:
-        """Recursive least squares, all rows at once."""
+        """Recursive least squares on all rows together."""
         crossed = H @ self.covariance
         S = crossed @ H.T
         L = np.linalg.cholesky(S + np.diag(np.maximum(noise, LEAST_NOISE * np.diagonal(S))))
@@ -118,7 +118,7 @@ class Dictionary(Part):
 
     @staticmethod
     def planned_bytes(n_prototypes: int, row_bytes: int) -> int:
-        """Bytes held with so many prototypes: rows, ids and means; kernel matrix, inverse and covariance."""
+        """Bytes held with this many prototypes: rows, ids and means; kernel matrix, inverse and covariance."""
         return n_prototypes * (row_bytes + 2 * 8 + 3 * 8 * n_prototypes)
 
     # ---- learning --------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class Dictionary(Part):
     def _learn_block(
         self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, novelty: float, regularization: float
     ) -> bool:
-        """Learn rows up to the first novel one at once, the others one by one; returns whether there are any."""
+        """Learn rows up to the first novel one together, the others one by one; returns whether there are any."""
         K, own = self.similarities(X), self.kernel.diagonal(X)
         if not np.isfinite(K.sum() + own.sum()):
             raise DataError("KRLS: the kernel has values that are not finite.")

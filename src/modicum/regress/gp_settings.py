@@ -32,7 +32,7 @@ class Hyperparameters(NamedTuple):
 class GPSettings:
     """What the parameters of a `SparseGPRegressor` ask for.
 
-    `kernel` and `noise` are as given. With `adapts`, hyper-parameters are fitted again as the stream goes on.
+    `kernel` and `noise` are as given. With `adapts`, hyper-parameters are fitted again as the stream continues.
     """
 
     n_active: int

@@ -40,21 +40,21 @@ class KRLS(Regressor):
 
     Guarantee: if the rows come from a compact set, the dictionary stops growing, with or without a limit (engel2004,
     Theorem 3.1). Once it is full, no swap lowers the determinant of its kernel matrix, so swaps become rare and noise
-    does not wear out what was learned.
+    does not degrade what was learned.
     Cost: O(m d + m^2) time per row and O(m d + m^2) memory for m prototypes, and the first 100 rows until more have
     come; scratch of 1,024 rows of m numbers.
 
     Parameters
     ----------
     n_prototypes : int or None, default=1000
-        Most rows in the dictionary. None: as many as the budget allows.
+        Maximum number of rows in the dictionary. None: as many as the budget allows.
     budget : int, str or None, default=None
         Bound on everything held: rows, or a size such as "4 MiB".
     kernel : str, Kernel or callable, default="rbf"
         "rbf" takes the median distance of the first 100 rows as its width; `modicum.kernels.RBF(0.5)` has its own.
     ald_threshold : float, default=1e-3
         The paper's nu (approximate linear dependence), relative to a row's own kernel value: smaller is more accurate
-        and keeps more rows. Less than 1e-6 counts as that.
+        and keeps more rows. The smallest effective value is 1e-6.
     regularization : float, default=0.1
         Variance of the noise over that of the signal. 0 is the paper's algorithm; with a full dictionary and noise it
         is a bad choice, as every row that joins is then fitted exactly.
@@ -90,7 +90,7 @@ class KRLS(Regressor):
     engel2004, Table 1. vanvaerenbergh2012, Algorithm 1, for the regularization and the fixed size (without its
     forgetting); its criterion for the prototype to remove is that of vanvaerenbergh2010. Departures: the threshold is
     relative, targets are centered; a row never replaces a more novel one; consecutive rows that the dictionary
-    explains are learned at once; while fewer than 100 rows have come, width and intercept are computed again from all
+    explains are learned together; while fewer than 100 rows have come, width and intercept are computed again from all
     of them and they are learned again; `merge` is ours: the other side's information about the values at its
     prototypes is carried over to the prototypes of both.
     """

@@ -25,7 +25,7 @@ SELECTOR = Where(
 
 
 class PrototypeRegressor(Regressor):
-    """Linear regression on a row's similarities to prototypes, usable at any moment of a stream.
+    """Linear regression on a row's similarities to prototypes, which can predict at any time.
 
     A selector keeps b prototypes S of the rows. The weights w of their similarities are solved for when a prediction
     is asked for. They are fitted on the prototypes alone, as in the paper, or on a uniform sample R of the stream,
@@ -43,11 +43,12 @@ class PrototypeRegressor(Regressor):
     selector : selector or None, default=None
         Any of the selectors, such as `OnlineGreedy(200)`. None: `BlockGreedy(200)`.
     regularization : float, default=1e-3
-        The paper's eta.
+        The paper's eta: larger values keep the weights smaller.
     fit_on : {"sample", "prototypes"}, default="sample"
-        Rows that the weights are fitted on. Only "sample" uses `sample_weight`.
+        Rows that the weights are fitted on: a uniform "sample" of the stream, or the "prototypes". Only "sample" uses
+        `sample_weight`.
     n_points : int, default=2000
-        Rows of the sample, for `fit_on="sample"`. They are kept beside the prototypes and only serve to fit weights.
+        Rows of the sample, for `fit_on="sample"`. They are kept in addition to the prototypes, to fit weights.
     fit_intercept : bool, default=True
         Whether targets are centered first, so that far from all prototypes the prediction is their mean and not zero.
     random_state : int, Generator or None, default=None

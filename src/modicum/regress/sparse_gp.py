@@ -47,7 +47,7 @@ class SparseGPRegressor(Regressor):
     a validation sample, a uniform reservoir of the stream. All rows are learned from: the projected process fits
     functions spanned by k(., A) to every target seen, through sums that are translated when active rows or
     hyper-parameters change. Hyper-parameters are fitted to the first rows and then adapted to the sparse model as the
-    stream goes on.
+    stream continues.
 
     With no more than `n_active` rows, this is the exact Gaussian process.
 
@@ -72,12 +72,12 @@ class SparseGPRegressor(Regressor):
         Variance of the noise of targets. With a number, kernel and noise are used as given (missing widths come from
         the median heuristic). With None both are fitted, starting from the kernel's parameters if it has any.
     objective : {"error", "variance", "logdet"}, default="error"
-        What makes a row active: it lowers the error of the predictor in use, it lowers the variance at other rows, or
-        it differs from the other active rows.
+        What makes a row active: it lowers the "error" of the predictor in use, it lowers the "variance" at other rows,
+        or ("logdet") it differs from the other active rows.
     predictor : {"projected", "active"}, default="projected"
-        Predict from the targets of all rows, or from those of the active rows alone, as in the paper.
+        "projected" predicts from the targets of all rows, "active" from those of the active rows, as in the paper.
     adapt : bool or None, default=None
-        Whether hyper-parameters of the projected process are adapted as the stream goes on. None: if noise is None.
+        Whether hyper-parameters of the projected process are adapted as the stream continues. None: if noise is None.
     min_gain : float, default=1e-4
         What a swap must gain, relative to the present value of the objective.
     random_state : int, Generator or None, default=None

@@ -136,7 +136,7 @@ class SparseGPModel(Part):
         self.refine(settings)
 
     def shrink(self, n_validation: int) -> None:
-        """Hold at most so many validation rows from now on."""
+        """Hold at most this many validation rows from now on."""
         self.active.keep_validation(self.sample.shrink_to(n_validation), self.sample.shares())
 
     def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray) -> None:

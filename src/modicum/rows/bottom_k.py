@@ -1,9 +1,9 @@
 """Uniform and weighted samples of a stream in a fixed number of rows.
 
 efraimidis2006 (exponential keys), cohen2007 (bottom-k samples, their threshold and their weights). Every row has a key
-drawn from the exponential law with its weight as rate; the `size` smallest keys are kept, and the next smallest is
-kept as the threshold. Then two samples merge exactly (keep the smallest keys of both), and row i, kept when its key is
-below the threshold t, represents w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight.
+drawn from the exponential distribution with its weight as rate; the `size` smallest keys are kept, and the next
+smallest as the threshold. Then two samples merge exactly (keep the smallest keys of both), and row i, kept when its key
+is below the threshold t, represents w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Buffered rows: the first of a stream, for learners that are initialized from several rows at once."""
+"""Buffered rows: the first of a stream, for learners that are initialized from several rows."""
 
 from typing import Any
 

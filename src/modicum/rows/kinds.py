@@ -61,7 +61,7 @@ def bytes_with_target(X: Any, y: np.ndarray | None) -> int:
 
 
 def are_objects(X: Any) -> bool:
-    """Whether rows are Python objects: strings, or others that are no numbers in columns."""
+    """Whether rows are Python objects: strings, or others that are not columns of numbers."""
     if not isinstance(X, list):
         return getattr(X, "ndim", 2) == 1 and X.dtype.kind in "OUS"
     row = X[0]

@@ -108,7 +108,7 @@ class SparseRows(Rows):
 
 
 class ObjectRows(Rows):
-    """Any Python objects. Their size is what `sys.getsizeof` says: a lower bound for nested ones."""
+    """Any Python objects. Their size is that of `sys.getsizeof`: a lower bound for nested ones."""
 
     kind = "objects"
     _invariants = {

@@ -155,5 +155,5 @@ class Plan:
 
     @classmethod
     def of(cls, rows: int, **sizes: int) -> Self:
-        """A plan for so many rows with these sizes; underscores in names become spaces."""
+        """A plan for this many rows with these sizes; underscores in names become spaces."""
         return cls(rows, {name.replace("_", " "): int(size) for name, size in sizes.items()})

@@ -26,7 +26,7 @@ class BlockGreedy(OnlineGreedy):
     Guarantee: that of `OnlineGreedy` plus the error of the estimated gains of swaps, see `guarantee`.
     Cost: O(b d + r^2) time per row for b prototypes in blocks of r, O(b d + b r) memory.
 
-    Which to take: `OnlineGreedy` up to a few hundred prototypes, this one beyond, and for kernels that are narrow
+    Which to use: `OnlineGreedy` up to a few hundred prototypes, this one beyond, and for kernels that are narrow
     compared with the spread of the rows: where all rows are similar, the matrix is far from block-diagonal.
 
     Parameters
@@ -36,10 +36,10 @@ class BlockGreedy(OnlineGreedy):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "4 MiB".
     block_size : int or None, default=None
-        Prototypes per block on average; larger blocks estimate better. None: the square root of their number.
+        Prototypes per block on average; estimates are better with larger blocks. None: the square root of their number.
     neighbors : int, default=10
-        Besides its block, so many of its most similar prototypes tell how useful a prototype is. 0: the block alone, as
-        in the paper; that overestimates prototypes, and the determinant stays lower.
+        Number of most similar prototypes that, with its block, determine how useful a prototype is. 0: the block alone,
+        as in the paper; this overestimates usefulness, and the determinant stays lower.
     kernel : str, Kernel or callable, default="rbf"
         "rbf" takes the median distance of the first rows as its width; `modicum.kernels.RBF(0.5)` has its own.
     regularization : float, default=1.0
@@ -47,7 +47,7 @@ class BlockGreedy(OnlineGreedy):
     min_gain : float, default=1e-3
         What a swap must gain, relative to the present log-determinant.
     random_state : int, Generator or None, default=None
-        The first clustering draws its means at random.
+        For the means of the first clustering, which are drawn at random.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class SelectionGuarantee(Guarantee):
 
     @property
     def optimum_at_most(self) -> float:
-        """The most that any set of so many rows can reach on the whole stream: by the theorem, or by the ceiling."""
+        """The most that any set of `n_chosen` rows can reach on the whole stream: by the theorem, or by the ceiling."""
         return min(self._by_theorem() + self.epsilon, self.ceiling)
 
     @property

@@ -121,7 +121,7 @@ class JudgedSelector(Selector):
     # ---- for guarantees --------------------------------------------------------------------------
 
     def _terms(self, F: Any, n_chosen: int, confidence: float, *conditions: str) -> dict[str, Any]:
-        """What a guarantee about sets of so many rows says of the objective."""
+        """Terms of a guarantee about sets of `n_chosen` rows that depend on the objective."""
         epsilon, is_all = self._sampling_error(confidence), self._buffered is not None
         value = F.value - F.n_chosen * F.least_gain
         assumptions = kernel_conditions(F.kernel)
@@ -136,7 +136,7 @@ class JudgedSelector(Selector):
         }
 
     def _sampling_error(self, confidence: float) -> float:
-        """The error of the validation sample on the values of all sets of up to `n_prototypes` rows at once."""
+        """The error of the validation sample on the values of all sets of up to `n_prototypes` rows together."""
         if self._buffered is not None or self._sample is None or self._sample.is_everything:
             return 0.0
         check_uniform(self._sample, self.n_seen_, type(self).__name__)
@@ -145,7 +145,7 @@ class JudgedSelector(Selector):
         return hoeffding_error(n, self._largest_own, log_term, population=max(self.n_seen_, n))
 
     def _ceiling(self, F: Any, n_chosen: int, epsilon: float) -> float:
-        """What no set of so many rows can exceed on the whole stream."""
+        """A value that no set of `n_chosen` rows can exceed on the whole stream."""
         if not F.needs_validation:
             return F.ceiling(n_chosen, self._largest_own)
         return min(float(F.shares @ F.kernel.diagonal(F.rows.values)) + epsilon, self._largest_own)

@@ -41,7 +41,7 @@ class OnlineGreedy(Selector):
     regularization : float, default=1.0
         The paper's lambda, added to the diagonal of the kernel matrix.
     min_gain : float, default=1e-3
-        What a swap must gain, relative to the present F.
+        What a swap must gain, relative to the present log-determinant.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class Reservoir(Learner):
     References
     ----------
     efraimidis2006, A-Res and its exponential jumps. cohen2007, section 3 (weights of a bottom-k sample).
-    Departures: the keys below the threshold are drawn for a whole chunk at once, as points of a Poisson process;
+    Departures: the keys below the threshold are drawn for a whole chunk, as points of a Poisson process;
     `point_weights_` are scaled to sum to the total weight.
     """
 

@@ -35,8 +35,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Base of the selectors. A subclass writes `_given_objective`, `_offer`, `_plan` and what else differs.
 
     The first `n_prototypes` rows are buffered: the width of a kernel may have to be found from them, and until then all
-    of them are chosen. Afterwards `_objective` is the objective with the chosen set. Weights count where rows validate;
-    a candidate is a candidate, however often it was seen.
+    of them are chosen. Afterwards `_objective` is the objective with the chosen set. Weights only affect validation
+    samples: a candidate counts once, however often it was seen.
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
@@ -119,7 +119,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
                 self._buffered = None
             self._learn_rows(X, y, weight, row_ids)
         if self._rows_differ_in_size():
-            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # an error: none can be spared
+            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # raises: none can be dropped
 
     def _initialize(self, X: Any) -> None:
         """Set up with nothing chosen, for rows such as X."""
@@ -251,7 +251,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """Offer the rows that the other side has chosen as candidates."""
         check_same_targets(f"{type(self).__name__}.merge", self.targets_, other.targets_)
         buffered = self._buffered
-        if buffered is not None and other._buffered is None:  # go on from the side that has been initialized
+        if buffered is not None and other._buffered is None:  # continue from the side that has been initialized
             self._adopt(other)
             self._learn_rows(*buffered.contents)
         elif other._buffered is not None:

@@ -9,7 +9,7 @@ from modicum.select.sieves import SieveSelector
 
 
 class SieveStreaming(SieveSelector):
-    """Rows of a stream that maximise a submodular objective, with many guesses of the best value at once.
+    """Rows of a stream that maximise a submodular objective, with many guesses of the best value in parallel.
 
     The best value lies between the largest gain m of a single row and b = `n_prototypes` times it. For every level
     v = (1 + epsilon)^i from m to 2 b m a set is grown: a row joins if it gains at least (v / 2 - f) / (b - size), where
@@ -19,7 +19,7 @@ class SieveStreaming(SieveSelector):
     without merges; for "variance" under conditions, and only if all rows come in one chunk. See `guarantee`.
     Cost: O(b^2 + b d) time per row and set that is not full, O(b^2 + b d) memory per set, log(2 b) / epsilon sets.
 
-    Which to take: `OnlineGreedy` reaches higher values in less time and memory on non-adversarial streams; this one has
+    Which to use: `OnlineGreedy` reaches higher values in less time and memory on non-adversarial streams; this one has
     its guarantee for any order of the rows, after one pass.
 
     Parameters
@@ -29,7 +29,8 @@ class SieveStreaming(SieveSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB". All sets count.
     objective : {"logdet", "variance"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
+        "logdet" or "variance"; or, with parameters, `LogDet(kernel, regularization)` or
+        `VarianceReduction(kernel, noise)`.
     epsilon : float, default=0.1
         Levels are a factor of 1 + epsilon apart.
     n_validation : int or None, default=None

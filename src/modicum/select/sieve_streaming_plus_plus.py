@@ -13,7 +13,7 @@ class SieveStreamingPlusPlus(SieveSelector):
 
     For every threshold t = (1 + epsilon)^i from LB / (2 `n_prototypes`) to m a set is grown from the rows that gain at
     least t. Here m is the largest gain of a single row and LB the best value reached so far. As LB rises, sets of low
-    thresholds are not needed for the guarantee any more and are dropped, except for the best one.
+    thresholds are no longer needed for the guarantee and are dropped, except for the best one.
 
     Guarantee: at least (1/2 - epsilon) of the best possible value, whatever the order of rows, for "logdet" and
     without merges; for "variance" under conditions, and only if all rows come in one chunk. See `guarantee`.
@@ -27,7 +27,8 @@ class SieveStreamingPlusPlus(SieveSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB". All sets count.
     objective : {"logdet", "variance"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
+        "logdet" or "variance"; or, with parameters, `LogDet(kernel, regularization)` or
+        `VarianceReduction(kernel, noise)`.
     epsilon : float, default=0.1
         Thresholds are a factor of 1 + epsilon apart.
     n_validation : int or None, default=None

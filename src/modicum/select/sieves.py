@@ -120,7 +120,7 @@ class SieveSelector(JudgedSelector):
         if not self._given_objective().monotone_submodular:
             raise ValueError(
                 f"{type(self).__name__}: sieves need an objective that is monotone and submodular, which "
-                f"{self._given_objective()!r} is not. Take StreamGreedy, or another objective."
+                f"{self._given_objective()!r} is not. Use StreamGreedy, or another objective."
             )
 
     def _initialize(self, X: Any) -> None:
@@ -184,7 +184,7 @@ class SieveSelector(JudgedSelector):
         return int(np.log(2 * max(1, n_chosen)) / np.log1p(self.epsilon)) + 3
 
     def _n_prototypes(self) -> int:
-        """Rows in any of the sets; one that is in several, as told by its id, counts once."""
+        """Rows in any of the sets; rows with the same id count once."""
         return len(np.unique(np.concatenate([np.empty(0, np.int64), *(sieve.ids for sieve in self._sieves)])))
 
     def _guarantee(self, ratio: float, paper: str, confidence: float, *conditions: str) -> SieveGuarantee:
@@ -203,7 +203,7 @@ class SieveSelector(JudgedSelector):
             )
         return (
             f"{name}: the theorem needs one objective for the whole stream, and the validation sample of "
-            f"{self._given_objective()!r} changed after rows had been offered. Give all rows in one chunk, take "
+            f"{self._given_objective()!r} changed after rows had been offered. Give all rows in one chunk, use "
             'objective="logdet", which needs no sample, or StreamGreedy.'
         )
 

@@ -37,7 +37,7 @@ class StreamGreedy(JudgedSelector):
     Cost: O(b^2 + b d) time per row for "logdet", O(W (b + d)) for the others with W validation rows; memory
     O(b^2 + b d), and O(W (b + d)) for the others.
 
-    Which to take: `OnlineGreedy` for "logdet"; this one for objectives that are evaluated on other rows, and
+    Which to use: `OnlineGreedy` for "logdet"; this one for objectives that are evaluated on other rows, and
     `ExemplarClustering` for exemplars under a dissimilarity.
 
     Parameters
@@ -47,11 +47,13 @@ class StreamGreedy(JudgedSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB".
     objective : {"logdet", "variance", "error"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)`, `VarianceReduction(kernel, noise)` or `PredictionError(kernel, noise)`.
+        "logdet", "variance" or "error"; or, with their parameters, `LogDet(kernel, regularization)`,
+        `VarianceReduction(kernel, noise)` or `PredictionError(kernel, noise)`.
     n_validation : int or None, default=None
         Validation rows, for objectives that need them. None: 2000, or as many as the budget allows.
     swaps : {"eager", "one"}, default="eager"
-        Per block of candidates take every swap that gains enough, best first, or one as in the paper.
+        "eager" takes every swap of a block of candidates that gains enough, best first; "one" only one, as in the
+        paper.
     min_gain : float, default=1e-5
         The paper's eta: what a swap must gain, relative to the present value.
     random_state : int, Generator or None, default=None

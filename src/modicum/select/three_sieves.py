@@ -20,7 +20,7 @@ def _most(its: Scope) -> float:
 class ThreeSieves(SieveSelector):
     """Rows of a stream that maximise a submodular objective, with one guess of the best value at a time.
 
-    Grows one set as `SieveStreaming` does for its highest level, and goes one level down after `patience` consecutive
+    Grows one set as `SieveStreaming` does for its highest level, and lowers the level after `patience` consecutive
     refusals: by then it is likely that hardly any row of the stream would be accepted.
 
     Guarantee: at least 1 / (2 + 2 epsilon) of the best possible value if the set is full and no row of the stream was
@@ -34,7 +34,8 @@ class ThreeSieves(SieveSelector):
     budget : int, str or None, default=None
         Bound on everything held: a number of rows, or a size such as "64 MiB".
     objective : {"logdet", "variance"} or such an objective, default="logdet"
-        `LogDet(kernel, regularization)` or `VarianceReduction(kernel, noise)` with their parameters.
+        "logdet" or "variance"; or, with parameters, `LogDet(kernel, regularization)` or
+        `VarianceReduction(kernel, noise)`.
     epsilon : float, default=0.1
         Levels are a factor of 1 + epsilon apart.
     patience : int, default=500

@@ -10,7 +10,7 @@ import numpy as np
 
 from modicum.streams.readers.base import join, pick
 
-SHUFFLE_ROWS = 1_024  # rows that enter the shuffle buffer at once, at least
+SHUFFLE_ROWS = 1_024  # the fewest rows that enter the shuffle buffer together
 
 
 @dataclass(frozen=True, eq=False)

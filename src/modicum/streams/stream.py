@@ -324,7 +324,7 @@ def _seed(random_state: Any) -> int:
 
 
 def _as_it_is(source: Stream, **options: Any) -> Stream:
-    """A stream as it is: its options were set when it was created, so others are refused rather than ignored."""
+    """The given stream. Its options were set when it was created, so others are refused rather than ignored."""
     defaults = stream.__kwdefaults__ or {}
     # Types first: an array would compare element by element.
     given = [

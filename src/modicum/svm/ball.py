@@ -23,7 +23,7 @@ class Ball(BallMachine):
     A row z of sign s and cost C is the point [s z ; e / sqrt(C)], where e is a coordinate that no other row has. A row
     inside the ball changes nothing. Rows outside are buffered until there are `lookahead` of them; then the ball
     becomes the smallest one that encloses itself and them. Answers come from the ball that encloses the buffered rows
-    as well; decisions of rows as they are learned come from the ball without them.
+    as well; decision values of rows being learned come from the ball without them.
 
     Guarantee: all points but the buffered ones are inside the ball, up to rounding. With a lookahead of 1, its radius
     is at most 3/2 of that of the smallest ball around all points (zarrabizadeh2006), in any order of rows.

@@ -1,4 +1,4 @@
-"""The candidates that parameters leave open: prices of slack and preparations of rows, and the machine they share."""
+"""The candidates that parameters leave open: values of C and preparations of rows, and the machine they share."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -70,9 +70,9 @@ class Candidates:
             (not self.is_linear and self.n_balls > 1, "n_balls needs kernel='linear'"),
             (
                 not self.is_linear and self.center is True,
-                "center needs kernel='linear'; a kernel takes rows as they are",
+                "center needs kernel='linear'; kernels take unprepared rows",
             ),
-            (not self.is_linear and self.scale is True, "scale needs kernel='linear'; a kernel takes rows as they are"),
+            (not self.is_linear and self.scale is True, "scale needs kernel='linear'; kernels take unprepared rows"),
             (self._names_shape and not self.is_linear, f"ellipsoid={self.ellipsoid!r} needs kernel='linear'"),
             (self._names_shape and self.n_balls > 1, f"ellipsoid={self.ellipsoid!r} excludes n_balls={self.n_balls}"),
             (self.scale is True and self.center is False, "scale=True needs center=True: it divides by deviations"),

@@ -22,12 +22,12 @@ from modicum.svm.record import Record, likeliest_sharpness
 from modicum.svm.tournament import Tournament
 from modicum.svm.weights import Weights, class_weights
 
-DECIDE_ROWS = 2048  # rows that a thread classifies at once
+DECIDE_ROWS = 2048  # rows that a thread classifies together
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a learner's parameters say about how rows are learned."""
+    """Parameters of a learner that determine how rows are learned."""
 
     class_weight: str | dict[Any, float] | None
     rng: np.random.Generator
@@ -50,7 +50,7 @@ class Classifier(Part):
         self.labels, self.weights, self.record = Labels(), Weights(), Record()
         self.tournament = tournament
         self.first = first
-        self.tile = tile  # rows that are prepared and learned at once
+        self.tile = tile  # rows that are prepared and learned together
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Classifier(Part):
 
     @property
     def problems(self) -> list[str]:
-        """What each answering machine tells apart."""
+        """The problem of each answering machine, as text."""
         labels = [str(label) for label in self.labels.sorted]
         if len(labels) > 2:
             return [f"{label} against the rest" for label in labels]
@@ -175,7 +175,7 @@ class Classifier(Part):
         """The answering machines that are balls."""
         return [machine for machine in self.answering if isinstance(machine, BallMachine)]
 
-    # ---- what is held ----------------------------------------------------------------------------
+    # ---- memory ----------------------------------------------------------------------------------
 
     def hold_limits(self, terms: Terms) -> None:
         """With a kernel, remove core vectors beyond what the budget allows."""

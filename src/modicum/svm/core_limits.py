@@ -8,7 +8,7 @@ from modicum.rules.budget import Budget, format_bytes
 from modicum.svm.first_rows import ROW_NUMBERS
 from modicum.svm.kernel_ball import KernelBall
 
-CORE_VECTORS = 1000  # per ball without a budget: the kernel matrix of so many and its inverse take 16 MB
+CORE_VECTORS = 1000  # per ball without a budget: their kernel matrix and its inverse take 16 MB
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class CoreLimits:
     lookahead : int
         Rows that a ball may buffer, if that is not more than half of its rows.
     held_beside : int
-        Bytes that the learner holds beside its classifier.
+        Bytes that the learner holds besides its classifier.
     """
 
     budget: Budget
@@ -59,7 +59,7 @@ class CoreLimits:
             self._limit(balls, rows)
 
     def _limit(self, balls: list[KernelBall], rows: int) -> None:
-        """Let each ball hold so many rows."""
+        """Let each ball hold this many rows."""
         if rows < 1:
             raise BudgetError(
                 f"StreamSVC: {len(balls)} balls, of classes and candidates for C, need a budget of at least "
@@ -70,6 +70,6 @@ class CoreLimits:
             ball.shrink(ball.limit)
 
     def split(self, rows: int) -> tuple[int, int]:
-        """The lookahead and the limit of core vectors of a ball that holds so many rows."""
+        """The lookahead and the limit of core vectors of a ball that holds this many rows."""
         lookahead = min(self.lookahead, max(1, rows // 2))
         return lookahead, rows - lookahead + 1

@@ -34,7 +34,7 @@ def enclose(gram: np.ndarray, radii: np.ndarray) -> tuple[np.ndarray, float]:
     Guarantee: the radius encloses all of them as computed from `gram`, and its relative excess over the smallest
     one is at most 1e-11 unless rounding in `gram` is larger.
     Cost: O(n^2) for n balls, and O(k^3) for the k tight ones, if these can be guessed; that is usual for many points
-    with slack of their own. Otherwise O(n k + k^2) for each ball that joins or leaves the tight set.
+    with separate slack coordinates. Otherwise O(n k + k^2) for each ball that joins or leaves the tight set.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ class FirstRows(Part):
     """All rows so far with codes and weights, held until there are `limit` of them (a power of two, or the next below).
 
     Each time their number has doubled, balls are initialised with all of them again: a ball that learned them one by
-    one would depend on their order for ever.
+    one would always depend on their order.
     """
 
     _invariants = {

@@ -12,7 +12,7 @@ from modicum.state.part import Part
 
 
 class Raw(Part):
-    """Rows as they are, for kernels."""
+    """Rows without preparation, for kernels."""
 
     _invariants = {
         "n_zeros": [ABSENT, Whole()],

@@ -16,7 +16,7 @@ class WithIntercept(BallMachine):
 
     The two numbers are the weights of an ellipsoid whose rows are a ball's decision value, from before the row was
     learned, and a constant. Decision values of different classes are then in the same unit, the margin. Where this
-    makes more mistakes than the ball does by itself, as it may when a class is rare, the ball's own decision is used.
+    makes more mistakes than the ball alone, as it may when a class is rare, the ball's own decision is used.
     """
 
     _invariants = {

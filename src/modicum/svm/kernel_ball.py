@@ -18,7 +18,7 @@ from modicum.svm.ball import STRETCH, alike
 from modicum.svm.enclosing import enclose, enclose_two
 from modicum.svm.machine import BallMachine, Size
 
-KERNEL_ROWS = 256  # rows whose kernel values are computed at once: after a change of the core, the rest is recomputed
+KERNEL_ROWS = 256  # rows whose kernel values are computed together: after a change of the core, the rest is recomputed
 DECIDE_ROWS = 2048  # the same for rows that are only classified
 RIDGE = 1e-3  # added to kernel values k(x, x) of core vectors before one is removed: some may be nearly equal
 
@@ -43,7 +43,7 @@ class KernelBall(BallMachine):
     lookahead : int
         The paper's L. With 1 it is Algorithm 1.
     limit : int, default=sys.maxsize
-        Core vectors to keep, beside fewer than `lookahead` buffered rows.
+        Core vectors to keep, in addition to fewer than `lookahead` buffered rows.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from modicum.exceptions import DataError
 from modicum.rules.invariants import Array
 from modicum.state.part import Part
 
-KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings", "S": "bytes"}
+KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings", "S": "bytes"}
 
 
 class Labels(Part):
@@ -71,14 +71,14 @@ class Labels(Part):
 
 
 def clean_labels(y: Any, name: str) -> np.ndarray:
-    """Labels as an array of numbers, truth values or strings."""
+    """Labels as an array of numbers, booleans or strings."""
     y = np.asarray(y)
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = _plain(y, name)
     if y.dtype.kind not in KINDS:
-        raise DataError(f"{name}: Unknown label type: {y.dtype}. Labels are numbers, truth values or strings.")
+        raise DataError(f"{name}: Unknown label type: {y.dtype}. Labels are numbers, booleans or strings.")
     if y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all():
         bad = int(np.flatnonzero(~np.isfinite(y) | (y != np.floor(y)))[0])
         raise DataError(
@@ -92,7 +92,7 @@ def _plain(y: np.ndarray, name: str) -> np.ndarray:
     """An array of objects as one of numbers or strings."""
     kinds = {type(label) for label in y}
     if len(y) and not (all(issubclass(kind, str) for kind in kinds) or all(np.isscalar(label) for label in y)):
-        raise DataError(f"{name}: Unknown label type: unknown. Labels are numbers, truth values or strings.")
+        raise DataError(f"{name}: Unknown label type: unknown. Labels are numbers, booleans or strings.")
     if len({issubclass(kind, str) for kind in kinds}) > 1:
         raise DataError(f"{name}: labels are strings in some rows and numbers in others.")
     return np.array(y.tolist())

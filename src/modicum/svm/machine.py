@@ -68,7 +68,7 @@ class BallMachine(Machine):
 
     @abstractmethod
     def initialize(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
-        """Forget, and learn these rows all at once."""
+        """Forget, and learn these rows together."""
 
     @property
     @abstractmethod

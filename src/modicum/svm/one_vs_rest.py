@@ -47,7 +47,7 @@ class OneVsRest(Part):
         self.unseen = None
 
     def initialize(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> None:
-        """Forget, and learn these rows all at once."""
+        """Forget, and learn these rows together."""
         for column, machine in enumerate(self.machines):
             cast(BallMachine, machine).initialize(Z, self._signs(column, codes), cost)
         if self.unseen is not None:

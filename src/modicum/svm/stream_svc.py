@@ -48,7 +48,7 @@ class StreamSVC(ClassifierMixin, Learner):
 
     - an ellipsoid, the default: mean and covariance of w are updated by every row that violates the margin. It is
       accurate and fast, and has no guarantee.
-    - a ball (`ellipsoid=None`): with a coordinate of its own for each row's slack, the center of the smallest ball
+    - a ball (`ellipsoid=None`): with a separate coordinate for each row's slack, the center of the smallest ball
       around all rows y_n x_n is the solution. A ball that is enlarged by rows outside approximates it, certifies a
       margin, and works with any kernel.
 
@@ -56,8 +56,8 @@ class StreamSVC(ClassifierMixin, Learner):
     also chosen inside the pass: all candidates for C and for these steps learn the same rows, every row is classified
     before it is learned, and half of the candidates are dropped each time the number of rows has doubled, from 1,024
     rows on. More than two classes are learned one against the rest. A class that appears late is learned as if it had
-    been announced: a machine for unseen classes has learned all rows as negative. (`fit` knows all labels and does
-    without; for a class that appears after it, a blank machine is added.)
+    been announced: a machine for unseen classes has learned all rows as negative. (`fit` knows all labels and needs
+    no such machine; a class that appears after it gets a blank one.)
 
     Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
     the bit however the stream is split into chunks.
@@ -68,9 +68,9 @@ class StreamSVC(ClassifierMixin, Learner):
     Parameters
     ----------
     C : float, "auto" or list of floats, default="auto"
-        The price of slack. "auto" chooses among 1, 10, 100 (balls: 0.1, 1, 10); a list is chosen from.
+        Weight of margin violations, or a list to choose from. "auto": 1, 10, 100 (balls: 0.1, 1, 10).
     ellipsoid : "auto", "diagonal", "full" or None, default="auto"
-        Shape of the covariance. "auto" is full up to 63 columns. None, or a kernel or `n_balls`, makes it a ball.
+        Shape of the covariance; "auto" is full up to 63 columns. None, a kernel or `n_balls` selects a ball.
     lookahead : int, default=10
         For a ball: rows outside that are buffered and then enclosed together, the paper's L. 1 is its Algorithm 1.
     n_balls : int, default=1
@@ -205,7 +205,7 @@ class StreamSVC(ClassifierMixin, Learner):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        """With a kernel chunks matter: kernel values of many rows at once may differ in their last bits."""
+        """With a kernel chunks matter: kernel values of rows computed together may differ in their last bits."""
         return Traits(chunk_exact=is_linear(self.kernel), merge="approximate", weights=True, sparse=True, objects=True)
 
     # ---- learning --------------------------------------------------------------------------------
@@ -217,12 +217,12 @@ class StreamSVC(ClassifierMixin, Learner):
 
         Parameters
         ----------
-        X : array, sparse matrix or dataframe (with a kernel of your own, a list of objects), one row each
-        y : labels: numbers, truth values or strings
+        X : array, sparse matrix or dataframe (with a custom kernel, a list of objects), one row each
+        y : labels: numbers, booleans or strings
         sample_weight : non-negative weights of rows, relative to the mean of all weights so far
         row_ids : ints that name the rows; checked, but not kept here
         classes : all labels that will occur, given with the first chunk. It is optional: a class that appears late is
-            learned as if it had been announced. To announce classes saves the machine for unseen ones.
+            learned as if it had been announced. Announcing classes saves the machine for unseen ones.
         """
         if classes is not None:
             self._announce(classes)
@@ -346,7 +346,7 @@ class StreamSVC(ClassifierMixin, Learner):
     # ---- budget ----------------------------------------------------------------------------------
 
     def plan(self, n_features: int, dtype: Any = np.float64, n_classes: int = 2) -> Plan:
-        """What will be held at most of dense rows with so many columns and classes, by part, before any data.
+        """The most that will be held, by purpose, for dense rows of `n_features` columns and `n_classes` classes.
 
         Labels count as 32 characters each.
         """

@@ -38,7 +38,7 @@ def suggest_C(
     grid : positive numbers to try
     target : labels, or the name of their column, as in `modicum.stream`
     on_chunk : called with the model after each chunk
-    params : other parameters of `StreamSVC`; where preparations are left at "auto", each C is judged by the best one
+    params : other parameters of `StreamSVC`; where preparations are left at "auto", each C is scored with the best one
 
     Examples
     --------

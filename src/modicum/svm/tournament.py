@@ -106,7 +106,7 @@ class Tournament(Part):
         self.next_ranking *= 2
 
     def reinitialize(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
-        """Initialise the machines of all entrants again, with these rows at once. Their mistakes still count."""
+        """Initialise the machines of all entrants again, with all of these rows. Their mistakes still count."""
         prepared = [inputs.initialize(X, weight) for inputs in self.inputs]
         for entrant in self.entrants:
             entrant.machines.initialize(prepared[entrant.inputs], codes, np.full(len(codes), entrant.C))

@@ -47,7 +47,7 @@ class Tray(Part):
         row, code = X[0], _code(y, labels)
         with np.errstate(over="ignore", invalid="ignore"):
             if code is None or not row.dot(row) <= self._largest_square:
-                return False  # the checks of chunks tell what is wrong with it
+                return False  # the checks of chunks report what is wrong with it
         self.rows[self.count] = row
         self.codes[self.count] = code
         self.count += 1

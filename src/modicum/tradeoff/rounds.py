@@ -78,7 +78,7 @@ class Rounds:
         return n_points
 
     def fits(self, n_points: int) -> bool:
-        """Whether the budget, and that of the estimator, allow a summary of so many points."""
+        """Whether the budget, and that of the estimator, allow a summary of this many points."""
         learner = self._learner(n_points)
         if not hasattr(learner, "plan"):
             return True

@@ -80,8 +80,8 @@ class Tram(BaseEstimator):
     reached_ : bool
     stopped_by_ : {"risk", "data", "time", "memory"}
         "risk": the target was reached. "data": all rows were learned, and a larger summary does not help either (the
-        data-bounded regime): over two rounds the risk fell by less than is missing, or all rows were in the summary.
-        "time" and "memory": `time_limit` or `budget` was reached.
+        data-bounded regime): over two rounds the risk fell by less than the remaining gap, or all rows were in the
+        summary. "time" and "memory": `time_limit` or `budget` was reached.
     path_ : list of Round
         For each round: rows learned (`n_rows`), points of the summary (`n_points`), `seconds`, held-out rows evaluated
         (`n_validation`), their `risk`, and bytes held by the learner (`nbytes`).
@@ -237,7 +237,7 @@ class Tram(BaseEstimator):
         return "data" if self._is_hopeless(last.n_rows) else None
 
     def _is_hopeless(self, count: int) -> bool:
-        """Whether the last two rounds with all rows gained less than is missing.
+        """Whether the last two rounds with all rows gained less than the remaining gap.
 
         The excess risk due to a summary is about inverse to its size. So all later rounds together gain less than the
         last two did.

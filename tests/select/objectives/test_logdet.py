@@ -73,7 +73,7 @@ def test_a_block_stays_right_while_the_set_changes(setting):
         values = np.array([all_swaps(rows, x, F.kernel, lam) for x in X[6:]])
         np.testing.assert_allclose(gains[free], (values.max(axis=1) - F.value)[free], atol=1e-6)
         np.testing.assert_allclose(values[np.arange(34), slots][free], values.max(axis=1)[free], atol=1e-6)
-        assert np.isneginf(gains[~free]).all()  # nobody is chosen twice
+        assert np.isneginf(gains[~free]).all()  # no candidate is chosen twice
         assert np.isneginf(block.gains()[~free]).all()
 
 
@@ -105,6 +105,6 @@ def test_a_specification_is_not_changed_by_use():
     assert vars(spec) == {"kernel": "rbf", "regularization": 1.0}
 
 
-def test_errors_tell_what_is_wrong():
+def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="LogDet: regularization must be a number above 0; got 0"):
         LogDet("rbf", 0.0).fitted(np.zeros((3, 2)))

@@ -134,7 +134,7 @@ def test_a_weight_of_two_is_the_row_twice(cls):
 
 
 @pytest.mark.parametrize("cls", OBJECTIVES)
-def test_dropped_rows_judge_no_more(cls):
+def test_dropped_rows_no_longer_count(cls):
     case = Case(cls)
     stay = np.arange(0, 60, 3)
     case.W, case.y_W, case.shares = case.W[stay], case.y_W[stay], np.full(20, 1 / 20)
@@ -143,7 +143,7 @@ def test_dropped_rows_judge_no_more(cls):
 
 
 @pytest.mark.parametrize("cls", OBJECTIVES)
-def test_rows_that_come_one_by_one_are_rows_that_come_at_once(cls):
+def test_rows_added_one_by_one_or_together_give_the_same(cls):
     X, y = data(80)
     A, y_A = data(8, 5)
     values = []
@@ -210,7 +210,7 @@ def test_variance_never_falls_and_projected_error_never_rises():
 
 
 @pytest.mark.parametrize("cls", OBJECTIVES)
-def test_a_copy_and_a_file_go_on_alike(cls):
+def test_copies_and_loaded_states_continue_identically(cls):
     F = Case(cls).F
     packed = state.to_bytes({"F": F})
     again = state.from_bytes(packed)["F"]
@@ -224,7 +224,7 @@ def test_a_copy_and_a_file_go_on_alike(cls):
 
 @pytest.mark.parametrize("cls", OBJECTIVES)
 def test_drift_is_repaired(cls):
-    """Hundreds of changes of a nearly singular matrix: the caches still are what they stand for."""
+    """Hundreds of changes of a nearly singular matrix: the caches are still correct."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 1))
     y = np.sin(X[:, 0])

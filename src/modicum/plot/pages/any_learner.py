@@ -1,4 +1,4 @@
-"""The page of learners without one of their own."""
+"""The default page, for learners without a specific one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The page of mixtures: components, outliers, and what is held."""
+"""The page of mixtures: components, outliers, and memory."""
 
 from dataclasses import replace
 from typing import Any

@@ -14,9 +14,7 @@ from modicum.select.blocks.neighbors import Neighbors
 from modicum.select.objectives.logdet import SMALLEST_LEFT
 from modicum.state.part import Part
 
-REALIZED = (
-    0.01  # the share of the estimated gains that must have been realized: estimates are far too high, not baseless
-)
+REALIZED = 0.01  # the share of the estimated gains that must have been realized: estimates are usually far too high
 
 
 class BlockSet(Part):

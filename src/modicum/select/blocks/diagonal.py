@@ -1,4 +1,4 @@
-"""A block-diagonal kernel matrix whose rows come, leave and change blocks (schlegel2017, Algorithms 2 and 3)."""
+"""A block-diagonal kernel matrix whose rows are added, removed and moved (schlegel2017, Algorithms 2 and 3)."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from modicum._jit import block_greedy as jit
 from modicum.rules.invariants import Array, Real
 from modicum.state.part import Part
 
-ROOM = 4  # a block may grow to so many times its usual size: memory stays linear in the number of prototypes
+ROOM = 4  # a block may grow to this many times its usual size: memory stays linear in the number of prototypes
 
 
 class BlockDiagonal(Part):

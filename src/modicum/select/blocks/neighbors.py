@@ -1,4 +1,4 @@
-"""The most similar prototypes of each prototype, which tell how useful it is beyond its block."""
+"""The most similar prototypes of each prototype, which show how useful it is beyond its block."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from modicum.state.part import Part
 class Neighbors(Part):
     """Up to m neighbors per prototype: their slots (`near`), kernel values with it (`similar`) and `among` themselves.
 
-    `spare` is 1 / (the variance that the neighbors leave of a prototype): what the determinant is multiplied by when it
-    leaves, as far as they tell.
+    `spare` is 1 / (the variance that the neighbors leave of a prototype): the factor of the determinant when it is
+    removed, as estimated from them.
     """
 
     _invariants = {

@@ -169,7 +169,7 @@ class ExemplarObjective(Part):
     # ---- candidates ------------------------------------------------------------------------------
 
     def block_size(self) -> int:
-        """Candidates per block: their dissimilarities to all validation rows are held at once."""
+        """Candidates per block: their dissimilarities to all validation rows are held together."""
         return max(LEAST_CANDIDATES, BLOCK_VALUES // max(1, len(self.rows)) // TILE * TILE)
 
     def prepare(self) -> "Prepared":

@@ -105,7 +105,7 @@ class LogDet(Part):
         return -float(np.log(self.inverse.inverse.diagonal().max())) - self.least_gain
 
     def ceiling(self, n_chosen: int, largest_own: float) -> float:
-        """What no set of so many rows can exceed, beyond their least gains, if k(x, x) is at most `largest_own`."""
+        """What no set of this many rows can exceed, beyond their least gains, if k(x, x) is at most `largest_own`."""
         return n_chosen * float(np.log1p(largest_own / self.regularization))  # Hadamard's inequality
 
     def share(self, candidates: Any) -> np.ndarray:
@@ -159,14 +159,14 @@ class LogDetBlock:
         return None if i < 0 else (i, slot)
 
     def add(self, i: int, start: int = 0) -> int:
-        """Candidate i joins; returns its slot. Candidates before `start <= i` need no scores any more."""
+        """Candidate i joins; returns its slot. Candidates before `start <= i` no longer need scores."""
         F, slot = self.objective, self.objective.n_chosen
         F.inverse.append(self.K[i, :slot], self._own[i])
         self._fill(i, slot, start)
         return slot
 
     def swap(self, i: int, slot: int, start: int = 0) -> None:
-        """Candidate i replaces the row in `slot`. Candidates before `start <= i` need no scores any more."""
+        """Candidate i replaces the row in `slot`. Candidates before `start <= i` no longer need scores."""
         F = self.objective
         jit.drop_slot(self.U, self.v, F.inverse.inverse[slot].copy(), slot, start)
         F.inverse.swap(slot, self.K[i, : F.n_chosen], self._own[i])

@@ -10,16 +10,16 @@ over the validation rows W with weights O whose sum is their number, and what it
     L(A) = min_beta  sum_i o_i (y_i - k_i beta)^2 + s2 beta' K_AA beta = y' O y - b' beta
 
 With m = s2 K_AB + K_AW O K_WB the column of M that a candidate would add and c its own entry, u = M^-1 m,
-pivot = c - m u and e = b_B - m beta, joining takes e^2 / pivot off L, and taking the place of j takes off
+pivot = c - m u and e = b_B - m beta, joining lowers L by e^2 / pivot, and replacing j lowers it by
 
     (e + u_j beta_j / M^-1_jj)^2 / (pivot + u_j^2 / M^-1_jj) - beta_j^2 / M^-1_jj
 
 as in stepwise regression. So K_AW O K_WB is the only large product, and after a swap only one column of it is new: a
-block keeps it up to date in O(|W| |B|), and a candidate that is asked about again costs O(|A|^2).
+block keeps it up to date in O(|W| |B|), and scoring a candidate again costs O(|A|^2).
 
-Kernel values of smooth functions are nearly collinear: pivots are a billion times smaller than the entries of M. All of
-it is therefore computed by way of the inverse J of the triangular factor of M, M^-1 = J'J, anew after each change:
-half of the digits would be lost with M^-1 itself.
+Kernel values of smooth functions are nearly collinear: pivots are a billion times smaller than the entries of M. So
+everything is computed from the inverse J of the triangular factor of M, M^-1 = J'J, which is recomputed after each
+change: half of the digits would be lost with M^-1 itself.
 """
 
 from typing import Any
@@ -164,7 +164,7 @@ class ProjectedBlock(ValidatedBlock):
         m, c = self.m[tile, : self.objective.n_chosen], self.c[tile]
         half = m @ self.fit.J.T
         least = np.maximum(self.objective.noise * JITTER * self.own[tile], ROUNDING * c)  # no pivot is smaller
-        least = np.maximum(least, np.finfo(float).tiny)  # a row that is like nothing, itself included, gains nothing
+        least = np.maximum(least, np.finfo(float).tiny)  # a row whose kernel values are all zero gains nothing
         return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least), self.b[tile] - m @ self.fit.beta
 
 

@@ -193,7 +193,7 @@ class ValidatedBlock:
         return -np.inf if self._chosen[i] else float(gains[slot]), slot
 
     def add(self, i: int, start: int = 0) -> int:
-        """Candidate i joins; returns its slot. Candidates before `start` need no scores any more."""
+        """Candidate i joins; returns its slot. Candidates before `start` no longer need scores."""
         slot = self.objective.n_chosen
         self.swap(i, slot)
         return slot

@@ -34,7 +34,7 @@ class NpyFile:
             self.shape, self.dtype = read_header(file, path.stat().st_size)
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        # Mapped anew for each block: pages of a permanent map would accumulate in the memory of the process.
+        # Mapped again for each block: pages of a permanent map would accumulate in the memory of the process.
         return np.array(np.load(self._path, mmap_mode="r")[index])
 
 

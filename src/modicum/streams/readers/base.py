@@ -78,7 +78,7 @@ def _without_views(kind: Any) -> Any:
 
 
 def join(blocks: Sequence[Any]) -> Any:
-    """Blocks of rows as one. A single block is returned as it is, not copied."""
+    """Blocks of rows as one. A single block is returned without a copy."""
     first = blocks[0]
     if first is None or len(blocks) == 1:
         return first

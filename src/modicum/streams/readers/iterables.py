@@ -1,4 +1,4 @@
-"""Lists of objects or rows, and iterables that yield chunks of their own."""
+"""Lists of objects or rows, and iterables of chunks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Number
@@ -61,7 +61,7 @@ class Chunks(Reader):
             return None
         for option, value in (("target", y), ("weight", weight)):
             if value is not None and getattr(self._wanted, option) is not None:
-                raise DataError(f"{self.name}: the chunks have a {option} of their own; leave out {option}=.")
+                raise DataError(f"{self.name}: the chunks already have a {option}; leave out {option}=.")
         return choose(self._wanted, self.name, X.shape[1], None, range(X.shape[1]))
 
 
