@@ -5,7 +5,17 @@ import pytest
 from scipy import sparse
 
 import modicum
-from modicum import KRLS, BlockGreedy, OnlineGreedy, PrototypeRegressor, SieveStreaming, SparseGPRegressor, StreamGreedy
+from modicum import (
+    KRLS,
+    BlockGreedy,
+    OnlineGreedy,
+    PrototypeRegressor,
+    SieveStreaming,
+    SieveStreamingPlusPlus,
+    SparseGPRegressor,
+    StreamGreedy,
+    ThreeSieves,
+)
 from modicum.kernels import RBF, FunctionKernel, Linear
 from modicum.select.objectives.logdet import LogDet
 
@@ -133,3 +143,44 @@ def test_new_parameters_make_new_weights():
     before = model.predict(X)
     model.set_params(regularization=1e6)
     assert not np.allclose(model.predict(X), before)
+
+
+SELECTORS = [BlockGreedy, OnlineGreedy, SieveStreaming, SieveStreamingPlusPlus, StreamGreedy, ThreeSieves]
+
+
+@pytest.mark.parametrize("cls", SELECTORS)
+def test_the_history_counts_every_row_once(cls):
+    Z = np.random.default_rng(0).normal(size=(400, 3))
+
+    def learned(*chunks):
+        model = cls(8)
+        for chunk in chunks:
+            model.partial_fit(chunk)
+        return model
+
+    streams = {
+        "buffered, then learned": learned(Z[:5], Z),
+        "a second pass": learned(Z).partial_fit(Z, row_ids=np.arange(400)),
+        "buffered + learned": learned(Z[:5]).merge(learned(Z)),
+        "learned + buffered": learned(Z).merge(learned(Z[:5])),
+        "learned + learned": learned(Z[:300]).merge(learned(Z)),
+    }
+    for how, model in streams.items():
+        n_seen = model.history_["n_seen"]
+        assert (np.diff(n_seen) >= 0).all(), how
+        assert n_seen[-1] == model.n_seen_, how
+
+
+def test_words_as_targets():
+    words = np.array(["a", "bb"] * 200)
+    model = StreamGreedy(8, objective="variance", random_state=0)
+    model.partial_fit(X[:5], words[:5]).partial_fit(X[5:], words[5:])
+    assert (model.targets_ == words[model.prototype_ids_]).all()
+    other = SieveStreaming(8, objective="variance", random_state=0).fit(X, words)
+    assert (other.targets_ == words[other.prototype_ids_]).all()
+    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are numbers"):
+        StreamGreedy(8, objective="error").partial_fit(X[:5], words[:5])
+    learned = StreamGreedy(8, objective="error", random_state=0).partial_fit(X, Y)
+    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are numbers"):
+        learned.partial_fit(X, np.where(Y > 0, Y, np.nan))
+    assert learned.partial_fit(X, Y).n_seen_ == 800

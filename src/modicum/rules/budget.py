@@ -25,11 +25,11 @@ class Budget:
         if self.nbytes is None:
             assert self.rows is not None
             if self.rows < at_least:
-                raise self._too_small(at_least, what)
+                raise self.too_small(at_least, what)
             return self.rows
         fit = (self.nbytes - fixed_bytes) // row_bytes
         if fit < at_least:
-            raise self._too_small(fixed_bytes + at_least * row_bytes, what)
+            raise self.too_small(fixed_bytes + at_least * row_bytes, what)
         return fit
 
     def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
@@ -37,7 +37,7 @@ class Budget:
         if self.nbytes is None:
             return self.rows_within(0, fixed_bytes=0, at_least=at_least, what=what)
         if bytes_of(at_least) > self.nbytes:
-            raise self._too_small(bytes_of(at_least), what)
+            raise self.too_small(bytes_of(at_least), what)
         return _largest(bytes_of, self.nbytes, self.nbytes)
 
     def split(
@@ -69,17 +69,15 @@ class Budget:
         fewest = n_produced or 1
         needed = cost(fewest, at_least if n_validation is None else n_validation)
         if needed > bound:
-            raise self._too_small(needed, what)
+            raise self.too_small(needed, what)
         if n_validation is None:
             share = bound if n_produced else bound // 2
             n_validation = max(at_least, _largest(lambda w: cost(fewest, w), share, useful))
         return n_produced or _largest(lambda n: cost(n, n_validation), bound, bound), n_validation
 
-    def _too_small(self, needed: int, what: str) -> BudgetError:
-        """The error for a budget that is too small; the size that it states is sufficient."""
-        stated = f"{needed:,} rows" if self.nbytes is None else format_bytes(needed)
-        if self.nbytes is not None and parse_bytes(stated) < needed:  # it was rounded down
-            stated = format_bytes(1.005 * needed)
+    def too_small(self, needed: int, what: str) -> BudgetError:
+        """The error for a budget that is smaller than `needed`, in rows or bytes as the budget is."""
+        stated = f"{needed:,} rows" if self.nbytes is None else sufficient_bytes(needed)
         return BudgetError(f"{what} needs a budget of at least {stated}; got {self}.")
 
     def __str__(self) -> str:
@@ -136,6 +134,12 @@ def format_bytes(nbytes: float) -> str:
         nbytes, unit = nbytes / 1024, next(units)
     digits = max(3, len(str(round(nbytes))))  # all of those before the point: no exponent
     return f"{nbytes:.{digits}g} {unit}"
+
+
+def sufficient_bytes(nbytes: int) -> str:
+    """A size as text that, read as a budget, is at least `nbytes`: `format_bytes` may round down."""
+    text = format_bytes(nbytes)
+    return text if parse_bytes(text) >= nbytes else format_bytes(1.005 * nbytes)
 
 
 @dataclass(frozen=True)

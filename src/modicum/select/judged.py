@@ -52,8 +52,13 @@ class JudgedSelector(Selector):
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         super()._check_chunk(X, y)
-        if y is None and self._given_objective().needs_targets:
-            raise DataError(f"{type(self).__name__}: the objective {self._given_objective()!r} needs targets: give y.")
+        name, objective = type(self).__name__, self._given_objective()
+        if not objective.needs_targets:
+            return
+        if y is None:
+            raise DataError(f"{name}: the objective {objective!r} needs targets: give y.")
+        if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
+            raise DataError(f"{name}: the objective {objective!r} needs targets that are finite numbers.")
 
     def _initialize(self, X: Any) -> None:
         super()._initialize(X)
@@ -62,11 +67,11 @@ class JudgedSelector(Selector):
     def _empty(self, X: Any) -> Any:
         return self._given_objective().fitted(X).empty_set(X, self._limit, self._n_validation)
 
-    def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _learn_rows(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         if self._sample is not None:
             slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
             self._put_validation(slots, take(X, chosen), None if y is None else y[chosen])
-        super()._learn_rows(X, y, weight, row_ids)
+        super()._learn_rows(X, y, weight, row_ids, n_seen)
 
     def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         assert self._sample is not None

@@ -64,18 +64,22 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The objective as the parameters specify it, without a set."""
         raise NotImplementedError
 
-    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """Offer rows as candidates. The first call has at least as many as are to be chosen."""
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
+        """Offer rows as candidates. The first call has at least as many as are to be chosen.
+
+        `n_seen` is how many rows of the stream have been seen after these, for the history: `n_seen_` may count some of
+        them already, if they were buffered, or none of those of a learner being merged.
+        """
         raise NotImplementedError
 
-    def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _learn_rows(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         """Offer rows, without those that an earlier pass has chosen already."""
         self._largest_own = max(self._largest_own, float(self._objective.kernel.diagonal(X).max()))
         new = ~self._are_chosen(X, row_ids)
         if new.all():
-            self._offer(X, y, row_ids)
+            self._offer(X, y, row_ids, n_seen)
         elif new.any():
-            self._offer(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
+            self._offer(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new], n_seen)
 
     def _are_chosen(self, X: Any, row_ids: np.ndarray) -> np.ndarray:
         """Whether rows are chosen already: the same id and the same row. Shards may use one id for different rows."""
@@ -111,15 +115,15 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._given_objective().fitted(X).kernel.diagonal(X)  # refuses rows that the kernel can't take
             buffered.append(X, y, weight, row_ids)
         else:
+            n_seen = self.n_seen_ + n_rows(X)
             if buffered is not None:
                 if len(buffered):
                     buffered.append(X, y, weight, row_ids)
                     X, y, weight, row_ids = buffered.contents
                 self._initialize(X)
                 self._buffered = None
-            self._learn_rows(X, y, weight, row_ids)
-        if self._rows_differ_in_size():
-            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # raises: none can be dropped
+            self._learn_rows(X, y, weight, row_ids, n_seen)
+        self._check_budget()
 
     def _initialize(self, X: Any) -> None:
         """Set up with nothing chosen, for rows such as X."""
@@ -163,6 +167,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             useful=useful,
             what=f"{type(self).__name__} for rows of {format_bytes(row_bytes - TARGET_BYTES)}",
         )
+
+    def _check_budget(self) -> None:
+        """Raise `BudgetError` if rows have grown too large for a budget in bytes: none can be dropped."""
+        if self._rows_differ_in_size():
+            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)
 
     def _validation_wanted(self) -> tuple[int | None, int]:
         """How many validation rows are asked for, None for as many as fit, and how many of those are useful."""
@@ -253,15 +262,16 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         buffered = self._buffered
         if buffered is not None and other._buffered is None:  # continue from the side that has been initialized
             self._adopt(other)
-            self._learn_rows(*buffered.contents)
+            self._learn_rows(*buffered.contents, self.n_seen_ + other.n_seen_)
         elif other._buffered is not None:
             self._learn(*other._buffered.contents)
         else:
             self._merge_sets(other)
+        self._check_budget()
 
     def _merge_sets(self, other: Any) -> None:
         """Merge two sides that have been initialized."""
-        self._offer(other.prototypes_, other.targets_, other.prototype_ids_)
+        self._offer(other.prototypes_, other.targets_, other.prototype_ids_, self.n_seen_ + other.n_seen_)
         self.n_swaps_ += other.n_swaps_
         self._largest_own = max(self._largest_own, other._largest_own)
 
@@ -272,9 +282,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return self._rows_differ_in_size() or may_fail(self._given_objective().kernel)
 
     def _rows_differ_in_size(self) -> bool:
-        """Whether later rows or targets may be too large for a budget in bytes."""
         has_words = self._targets is not None and self._targets.dtype.kind in "OSU"
-        return as_budget(self.budget).nbytes is not None and (self._kind != "dense" or has_words)
+        return super()._rows_differ_in_size() or (has_words and as_budget(self.budget).nbytes is not None)
 
     def _n_retained(self) -> int:
         return self._n_prototypes() if self._buffered is None else len(self._buffered)

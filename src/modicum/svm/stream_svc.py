@@ -22,7 +22,7 @@ from modicum.svm.core_limits import CoreLimits
 from modicum.svm.first_rows import FirstRows
 from modicum.svm.guarantee import BallGuarantee
 from modicum.svm.labels import clean_labels
-from modicum.svm.planning import Shape, check_fits, plan_classifier
+from modicum.svm.planning import Shape, check_fits, plan_classifier, shape_of
 from modicum.svm.record import log_probabilities
 from modicum.svm.tray import Tray
 
@@ -269,7 +269,7 @@ class StreamSVC(ClassifierMixin, Learner):
         candidates = Candidates.of(self)
         tournament = candidates.tournament(X, self._kind, eliminate=self._eliminate)
         limits = self._limits()
-        n_first = self.n_initial if limits is None else limits.most_first_rows(self.n_initial, average_bytes(X))
+        n_first = self.n_initial if limits is None else self._most_first_rows(limits, average_bytes(X))
         first = FirstRows(X, n_first) if n_first > 1 and not candidates.is_ellipsoid else None
         tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
         self._classifier = Classifier(tournament, first, tile)
@@ -291,6 +291,18 @@ class StreamSVC(ClassifierMixin, Learner):
             return CoreLimits(budget, self.lookahead)
         beside = {name: value for name, value in self._fields().items() if name != "_classifier"}
         return CoreLimits(budget, self.lookahead, held_bytes(beside))
+
+    def _most_first_rows(self, limits: CoreLimits, row_bytes: int) -> int:
+        """Rows to initialise kernel balls with; a `BudgetError` if the budget is too small for the balls.
+
+        What is held beside rows is planned for dense ones; sparse rows and objects differ in size.
+        """
+        n_classes, fixed_bytes = 2 if self._expected is None else len(self._expected), 0
+        if self._kind == "dense" and limits.budget.nbytes is not None:
+            plan = self.plan(self.n_features_in_, self._dtype, n_classes)
+            fixed_bytes = plan.nbytes - plan.sizes["core vectors"]
+        n_balls = shape_of(Candidates.of(self), self.n_features_in_, 8, n_classes).n_machines
+        return limits.most_first_rows(self.n_initial, row_bytes, fixed_bytes, n_balls)
 
     def _end_of_stream(self) -> None:
         self._check_fitted()
