@@ -178,9 +178,9 @@ def test_words_as_targets():
     assert (model.targets_ == words[model.prototype_ids_]).all()
     other = SieveStreaming(8, objective="variance", random_state=0).fit(X, words)
     assert (other.targets_ == words[other.prototype_ids_]).all()
-    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are numbers"):
+    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are finite numbers"):
         StreamGreedy(8, objective="error").partial_fit(X[:5], words[:5])
     learned = StreamGreedy(8, objective="error", random_state=0).partial_fit(X, Y)
-    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are numbers"):
+    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are finite numbers"):
         learned.partial_fit(X, np.where(Y > 0, Y, np.nan))
     assert learned.partial_fit(X, Y).n_seen_ == 800
