@@ -33,7 +33,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     n_points : int or None, default=None
         Points of the summary; by default 100 per cluster and at least 1,000, or what the budget allows.
     method : {"sensitivity", "lightweight", "uniform"}, default="sensitivity"
-        How the points are drawn, see `KMeansCoreset`.
+        How the points are drawn: "sensitivity", "lightweight" or "uniform"; see `KMeansCoreset`.
     budget : int, str or None, default=None
         Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `n_points` rows.
     n_init : int, default=1

@@ -56,7 +56,7 @@ class Tram(BaseEstimator):
     validation_fraction : float, default=0.2
         Fraction of the rows that is held out.
     confidence : float, default=0.9
-        See Guarantee. A higher confidence takes more of the held-out rows.
+        That a bad solution is not accepted (see Guarantee). A higher confidence takes more of the held-out rows.
     growth_rows, growth_points : float, default=2.0 and 1.5
         Factors by which rows and points grow from round to round.
     n_initial : (int, int) or None, default=None
