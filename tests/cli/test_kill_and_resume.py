@@ -110,7 +110,7 @@ def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):
     run.send_signal(signal.SIGINT)
     _, stderr = run.communicate()
     assert run.returncode == 130
-    assert b"the same command goes on" in stderr
+    assert b"the same command resumes" in stderr
     place = modicum.state.read(tmp_path / "run.mcm")["checkpoint"]
     assert place["position"] % 1000 == 0
     assert not place["finished"]

@@ -55,6 +55,7 @@ def test_copies_and_checks_of_the_state_do_not_learn(settings):
     model = learn_singly(StreamSVC(**settings, random_state=0), X, y)
     count, rows = model._tray.count, model._classifier.tournament.rows
     assert count > 0
+    model._check_fitted()
     model._fields()
     model._copy_of_state()
     model._content()

@@ -128,7 +128,7 @@ def _learn(learner: Learner, rows: Stream, checkpoint: Checkpoint | None) -> Non
         except _Stopped:
             if checkpoint is not None:
                 checkpoint.write(learner, rows.position)
-                say(f"stopped at row {rows.position:,}; the same command goes on from {checkpoint.path}")
+                say(f"stopped at row {rows.position:,}; the same command resumes from {checkpoint.path}")
             else:
                 say(f"stopped at row {rows.position:,}; nothing was saved (--checkpoint FILE would)")
             raise typer.Exit(INTERRUPTED) from None

@@ -229,7 +229,8 @@ class StreamSVC(ClassifierMixin, Learner):
         if sample_weight is row_ids is None and self._put_on_tray(X, y):
             return self
         if self._is_fitted():
-            self._check_fitted()
+            self._check_whole()
+            self._learn_tray()
             return super().partial_fit(X, y, sample_weight, row_ids)
         try:
             return super().partial_fit(X, y, sample_weight, row_ids)
@@ -305,8 +306,7 @@ class StreamSVC(ClassifierMixin, Learner):
         return limits.most_first_rows(self.n_initial, row_bytes, fixed_bytes, n_balls)
 
     def _end_of_stream(self) -> None:
-        self._check_fitted()
-        classifier = self._classifier
+        classifier = self._learned()
         counts = classifier.record.confusion.sum(axis=1)
         shares = counts[counts > 0] / counts.sum()
         if self.class_weight is None and len(shares) > 1 and len(shares) * shares.min() < RARE:
@@ -338,22 +338,29 @@ class StreamSVC(ClassifierMixin, Learner):
         self.n_seen_ -= len(codes)  # they are counted again as they are learned
         self._learn_or_undo(rows, self._classifier.labels.values[codes], None, codes)
 
-    def _check_fitted(self) -> None:
-        """All public answers call it: the buffered rows are learned first, so that none depends on the tray."""
-        super()._check_fitted()
+    def _learned(self) -> Classifier:
+        """The classifier with all rows learned. All public answers use it, so that none depends on the tray."""
+        self._check_fitted()
         self._learn_tray()
+        return self._classifier
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as in scikit-learn; rows given before are learned with the old ones."""
         if self._is_fitted():
-            self._check_fitted()
+            self._learned()
         return super().set_params(**params)
 
     def to_bytes(self) -> bytes:
         """The exact state as bytes."""
         if self._is_fitted():
-            self._check_fitted()
+            self._learned()
         return super().to_bytes()
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes held now, all state together."""
+        self._learned()
+        return super().nbytes_
 
     # ---- budget ----------------------------------------------------------------------------------
 
@@ -377,7 +384,7 @@ class StreamSVC(ClassifierMixin, Learner):
     # ---- merging ---------------------------------------------------------------------------------
 
     def _merge(self, other: Self) -> None:
-        mine, theirs = self._classifier, other._classifier  # `merge` has learned the buffered rows of both
+        mine, theirs = self._learned(), other._learned()
         if (self._is_strict or other._is_strict) and not np.array_equal(self.classes_, other.classes_):
             raise StateError("StreamSVC.merge: classes were announced, and those of the two sides differ.")
         mine.labels.check(theirs.labels.values)
@@ -439,43 +446,42 @@ class StreamSVC(ClassifierMixin, Learner):
     def _coefficients(self) -> np.ndarray:
         if not is_linear(self.kernel):
             raise AttributeError("with a kernel there are no weights of columns.")
-        return self._classifier.coefficients
+        return self._learned().coefficients
 
     @property
     def candidates_(self) -> list[dict[str, Any]]:
         """Settings still in the tournament, the best one first."""
-        return self._classifier.settings
+        return self._learned().settings
 
     @property
     def radius_(self) -> np.ndarray:
-        return np.array([ball.radius for ball in self._classifier.balls])
+        return np.array([ball.radius for ball in self._learned().balls])
 
     @property
     def n_core_(self) -> int:
-        return sum(machine.n_core for machine in self._classifier.answering)
+        return sum(machine.n_core for machine in self._learned().answering)
 
     @property
     def kernel_(self) -> Kernel:
         if is_linear(self.kernel):
             raise AttributeError("the machines are linear.")
-        return self._classifier.kernel_balls[0].kernel
+        return self._learned().kernel_balls[0].kernel
 
     @property
     def accuracy_(self) -> float:
-        return self._classifier.record.accuracy
+        return self._learned().record.accuracy
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        return self._classifier.record.curve()
+        return self._learned().record.curve()
 
     @property
     def confusion_(self) -> np.ndarray:
-        return self._classifier.confusion
+        return self._learned().confusion
 
     def guarantee(self) -> BallGuarantee:
         """Bounds on the radius of the smallest ball around all rows, and on the margin; with `ellipsoid=None`."""
-        self._check_fitted()
-        classifier = self._classifier
+        classifier = self._learned()
         if not classifier.balls:
             raise ValueError("StreamSVC: guarantees are about balls. Learn with ellipsoid=None.")
         leader, inputs = classifier.tournament.leader, classifier.tournament.inputs
@@ -485,13 +491,13 @@ class StreamSVC(ClassifierMixin, Learner):
     def prepare(self, X: Any) -> Any:
         """Rows as the machines see them: `decision_function(X)` is `prepare(X) @ coef_.T + intercept_`."""
         X = self._check_input(X)
-        Z = self._classifier.tournament.prepare(X)
+        Z = self._learned().tournament.prepare(X)
         return Z[:, : self.n_features_in_] if is_linear(self.kernel) else Z
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distances from the border of a class, in margins: shape (n,) for two classes, else (n, classes)."""
         X = self._check_input(X)
-        return self._classifier.decide(X)
+        return self._learned().decide(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
@@ -530,7 +536,7 @@ class StreamSVC(ClassifierMixin, Learner):
         return y
 
     def _n_retained(self) -> int:
-        return self._classifier.n_kept
+        return self._learned().n_kept
 
     def _takes_objects(self, X: Any) -> bool:
         return not is_linear(self.kernel) and takes_objects(self.kernel, X)

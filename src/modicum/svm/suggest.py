@@ -51,7 +51,7 @@ def suggest_C(
     model = StreamSVC(tuple(grid), **params)
     model._eliminate = False  # all candidates learn the whole stream
     model.learn(stream(source, target=target), on_chunk)
-    entrants = model._classifier.tournament.entrants
+    entrants = model._learned().tournament.entrants
     best = min(entrants, key=lambda entrant: entrant.score)
     fewest = {C: min(entrant.mistakes for entrant in entrants if entrant.C == C) for C in sorted(grid)}
     return Suggestion(best.C, {C: 1.0 - mistakes / model.n_seen_ for C, mistakes in fewest.items()})
