@@ -5,7 +5,17 @@ import pytest
 from scipy import sparse
 
 import modicum
-from modicum import KRLS, BlockGreedy, OnlineGreedy, PrototypeRegressor, SieveStreaming, SparseGPRegressor, StreamGreedy
+from modicum import (
+    KRLS,
+    BlockGreedy,
+    OnlineGreedy,
+    PrototypeRegressor,
+    SieveStreaming,
+    SieveStreamingPlusPlus,
+    SparseGPRegressor,
+    StreamGreedy,
+    ThreeSieves,
+)
 from modicum.kernels import RBF, FunctionKernel, Linear
 from modicum.select.objectives.logdet import LogDet
 
@@ -133,3 +143,29 @@ def test_new_parameters_make_new_weights():
     before = model.predict(X)
     model.set_params(regularization=1e6)
     assert not np.allclose(model.predict(X), before)
+
+
+SELECTORS = [BlockGreedy, OnlineGreedy, SieveStreaming, SieveStreamingPlusPlus, StreamGreedy, ThreeSieves]
+
+
+@pytest.mark.parametrize("cls", SELECTORS)
+def test_the_history_counts_every_row_once(cls):
+    Z = np.random.default_rng(0).normal(size=(400, 3))
+
+    def learned(*chunks):
+        model = cls(8)
+        for chunk in chunks:
+            model.partial_fit(chunk)
+        return model
+
+    streams = {
+        "buffered, then learned": learned(Z[:5], Z),
+        "a second pass": learned(Z).partial_fit(Z, row_ids=np.arange(400)),
+        "buffered + learned": learned(Z[:5]).merge(learned(Z)),
+        "learned + buffered": learned(Z).merge(learned(Z[:5])),
+        "learned + learned": learned(Z[:300]).merge(learned(Z)),
+    }
+    for how, model in streams.items():
+        n_seen = model.history_["n_seen"]
+        assert (np.diff(n_seen) >= 0).all(), how
+        assert n_seen[-1] == model.n_seen_, how

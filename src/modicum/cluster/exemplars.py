@@ -512,7 +512,8 @@ class ExemplarClustering(ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
         return callable(self.dissimilarity) and are_objects(X)
 
     def _may_fail_midway(self) -> bool:
-        return not (isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED)
+        is_named = isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED
+        return not is_named or self._rows_differ_in_size()
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """Merge the validation samples, then offer the other's exemplars and the merged sample as candidates."""

@@ -20,7 +20,7 @@ from modicum.contract.validation import check_columns
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import n_rows, take
-from modicum.rules.budget import as_budget, format_bytes
+from modicum.rules.budget import as_budget, format_bytes, sufficient_bytes
 from modicum.rules.invariants import ABSENT, TEXT, Array, Each, Equal, Is, Violation, Whole
 from modicum.rules.params import NULL, Constraint, check_params
 from modicum.state.files import to_bytes
@@ -382,6 +382,10 @@ class Learner(Saving, Intake, BaseEstimator):
         """Whether learning checked rows can still fail; if so, the state is copied before each chunk."""
         return False
 
+    def _rows_differ_in_size(self) -> bool:
+        """Whether later rows may be too large for a budget in bytes: sparse rows and objects."""
+        return self._kind != "dense" and as_budget(self.budget).nbytes is not None
+
     def _check_whole(self) -> None:
         """Raise `StateError` if a chunk failed midway and there was no copy of the state to restore."""
         if "_torn" in vars(self):
@@ -417,7 +421,7 @@ class Learner(Saving, Intake, BaseEstimator):
             if kept < at_least:
                 raise BudgetError(
                     f"{type(self).__name__}: rows have grown too large for a budget of {format_bytes(limit)}; "
-                    f"at least {format_bytes(held)} would be needed."
+                    f"at least {sufficient_bytes(held)} would be needed."
                 )
             shrink(kept)
 

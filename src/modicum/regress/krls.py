@@ -271,7 +271,7 @@ class KRLS(Regressor):
         return takes_objects(self.kernel, X)
 
     def _may_fail_midway(self) -> bool:
-        return may_fail(self.kernel)
+        return may_fail(self.kernel) or self._rows_differ_in_size()
 
     def _restored(self) -> None:
         if self._is_fitted() and missing_functions(self._dictionary.kernel):  # a file can't hold a function

@@ -328,7 +328,7 @@ class SparseGPRegressor(Regressor):
         return takes_objects(self.kernel, X)
 
     def _may_fail_midway(self) -> bool:
-        return may_fail(self.kernel)
+        return may_fail(self.kernel) or self._rows_differ_in_size()
 
     def _n_retained(self) -> int:
         return self._model.n_retained

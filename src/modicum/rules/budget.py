@@ -24,11 +24,11 @@ class Budget:
         if self.nbytes is None:
             assert self.rows is not None
             if self.rows < at_least:
-                raise BudgetError(f"{what} needs a budget of at least {at_least} rows; got {self.rows}.")
+                raise self.too_small(at_least, what)
             return self.rows
         fit = (self.nbytes - fixed_bytes) // row_bytes
         if fit < at_least:
-            raise self._too_small(fixed_bytes + at_least * row_bytes, what)
+            raise self.too_small(fixed_bytes + at_least * row_bytes, what)
         return fit
 
     def most_within(self, bytes_of: Callable[[int], int], *, at_least: int, what: str) -> int:
@@ -36,7 +36,7 @@ class Budget:
         if self.nbytes is None:
             return self.rows_within(0, fixed_bytes=0, at_least=at_least, what=what)
         if bytes_of(at_least) > self.nbytes:
-            raise self._too_small(bytes_of(at_least), what)
+            raise self.too_small(bytes_of(at_least), what)
         low, high = at_least, 2 * at_least
         while bytes_of(high) <= self.nbytes:
             low, high = high, 2 * high
@@ -62,9 +62,9 @@ class Budget:
         """
         needed = at_least if asked is None else asked
         if self.rows is not None and produced + needed > self.rows:
-            raise BudgetError(f"{what} needs a budget of at least {produced + needed:,} rows; got {self.rows:,}.")
+            raise self.too_small(produced + needed, what)
         if self.nbytes is not None and bytes_of(needed) > self.nbytes:
-            raise self._too_small(bytes_of(needed), what)
+            raise self.too_small(bytes_of(needed), what)
         if asked is not None:
             return asked
         useful = max(useful, at_least)
@@ -72,13 +72,10 @@ class Budget:
             return min(useful, self.rows - produced)
         return min(useful, self.most_within(bytes_of, at_least=at_least, what=what)) if self.nbytes else useful
 
-    def _too_small(self, needed: int, what: str) -> BudgetError:
-        """The error for a budget in bytes; the size that it states is sufficient."""
-        assert self.nbytes is not None
-        stated = format_bytes(needed)
-        if parse_bytes(stated) < needed:  # it was rounded down
-            stated = format_bytes(1.005 * needed)
-        return BudgetError(f"{what} needs a budget of at least {stated}; got {format_bytes(self.nbytes)}.")
+    def too_small(self, needed: int, what: str) -> BudgetError:
+        """The error for a budget that is smaller than `needed`, in rows or bytes as the budget is."""
+        stated = f"{needed:,} rows" if self.nbytes is None else sufficient_bytes(needed)
+        return BudgetError(f"{what} needs a budget of at least {stated}; got {self}.")
 
     def __str__(self) -> str:
         if self.rows is None and self.nbytes is None:
@@ -129,6 +126,12 @@ def format_bytes(nbytes: float) -> str:
         nbytes, unit = nbytes / 1024, next(units)
     digits = max(3, len(str(round(nbytes))))  # all of those before the point: no exponent
     return f"{nbytes:.{digits}g} {unit}"
+
+
+def sufficient_bytes(nbytes: int) -> str:
+    """A size as text that, read as a budget, is at least `nbytes`: `format_bytes` may round down."""
+    text = format_bytes(nbytes)
+    return text if parse_bytes(text) >= nbytes else format_bytes(1.005 * nbytes)
 
 
 @dataclass(frozen=True)

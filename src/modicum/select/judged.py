@@ -60,11 +60,11 @@ class JudgedSelector(Selector):
     def _empty(self, X: Any) -> Any:
         return self._objective().fitted(X).empty_set(X, self._limit, self._n_validation)
 
-    def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _learn_rows(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         if self._sample is not None:
             slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
             self._put_validation(slots, take(X, chosen), None if y is None else y[chosen])
-        self._offer_unchosen(X, y, row_ids)
+        self._offer_unchosen(X, y, row_ids, n_seen)
 
     def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         assert self._sample is not None

@@ -103,7 +103,7 @@ class OnlineGreedy(Selector):
     def _objective(self) -> LogDet:
         return LogDet(self.kernel, self.regularization)
 
-    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         start = 0
         if not self._F.n_chosen:
             start, self._block_size = self._limit, FEWEST
@@ -113,7 +113,7 @@ class OnlineGreedy(Selector):
             swaps = self._offer_block(take(X, block), None if y is None else y[block], row_ids[block])
             start, self.n_swaps_ = block.stop, self.n_swaps_ + swaps
             self._block_size = max(FEWEST, self._block_size // 2) if swaps > BUSY else min(MOST, self._block_size * 2)
-            self._history.record(self.n_seen_ + min(start, n_rows(X)), self._value_now(), self.n_swaps_)
+            self._history.record(n_seen - max(0, n_rows(X) - start), self._value_now(), self.n_swaps_)
 
     def _choose_first(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         """Choose the first rows, all of them."""

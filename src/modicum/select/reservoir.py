@@ -123,6 +123,10 @@ class Reservoir(Learner):
         if self._is_fitted() and (y is None) != (self._targets is None):
             raise DataError("Reservoir: either all chunks come with targets or none does.")
 
+    def _may_fail_midway(self) -> bool:
+        has_words = self._targets is not None and self._targets.dtype.kind in "OSU"
+        return self._rows_differ_in_size() or (has_words and as_budget(self.budget).nbytes is not None)
+
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_sample"):
             self._sample = BottomK(self._size(average_bytes(X) + max(TARGET_BYTES, 0 if y is None else y.itemsize)))
@@ -145,6 +149,7 @@ class Reservoir(Learner):
             self._shrink(other._sample.size)
         slots, chosen = self._sample.merge(other._sample)
         self._keep(slots, take(other._rows.values, chosen), None if other._targets is None else other._targets[chosen])
+        self._hold_budget(len(self._sample), 1, self._shrink)
 
     def _keep(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         self._rows.put(slots, X)

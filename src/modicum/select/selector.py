@@ -62,22 +62,26 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         """The objective as the parameters specify it, without a set."""
         raise NotImplementedError
 
-    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """Offer rows as candidates. The first call has at least as many as are to be chosen."""
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
+        """Offer rows as candidates. The first call has at least as many as are to be chosen.
+
+        `n_seen` is how many rows of the stream have been seen after these, for the history: `n_seen_` may count some of
+        them already, if they were buffered, or none of those of a learner being merged.
+        """
         raise NotImplementedError
 
-    def _learn_rows(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """Learn rows once the set has been initialized."""
-        self._offer_unchosen(X, y, row_ids)
+    def _learn_rows(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
+        """Learn rows once the set has been initialized; `n_seen` as in `_offer`."""
+        self._offer_unchosen(X, y, row_ids, n_seen)
 
-    def _offer_unchosen(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _offer_unchosen(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         """Offer rows, without those that an earlier pass has chosen already."""
         self._largest_own = max(self._largest_own, float(self._sets()[0].kernel.diagonal(X).max()))
         new = ~self._are_chosen(X, row_ids)
         if new.all():
-            self._offer(X, y, row_ids)
+            self._offer(X, y, row_ids, n_seen)
         elif new.any():
-            self._offer(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new])
+            self._offer(take(X, np.flatnonzero(new)), None if y is None else y[new], row_ids[new], n_seen)
 
     def _are_chosen(self, X: Any, row_ids: np.ndarray) -> np.ndarray:
         """Whether rows are chosen already: the same id and the same row. Shards may use one id for different rows."""
@@ -115,11 +119,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._objective().fitted(X).kernel.diagonal(X)  # rows that the kernel can't take are refused as they come
             self._buffered.append(X, y, weight, row_ids)
         else:
+            n_seen = self.n_seen_ + n_rows(X)
             if self._buffered is not None:
                 X, y, weight, row_ids = self._initialize_with(self._buffered, X, y, weight, row_ids)
-            self._learn_rows(X, y, weight, row_ids)
-        if self._rows_differ_in_size():
-            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)  # an error: none can be spared
+            self._learn_rows(X, y, weight, row_ids, n_seen)
+        self._check_budget()
 
     def _initialize_with(self, buffered: Waiting, X: Any, y: Any, weight: Any, row_ids: np.ndarray) -> tuple[Any, ...]:
         """Initialize the set; returns the buffered rows and the new ones together."""
@@ -176,6 +180,11 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             useful=useful,
             what=f"{type(self).__name__} for rows of {format_bytes(row_bytes - TARGET_BYTES)}",
         )
+
+    def _check_budget(self) -> None:
+        """A `BudgetError` if rows have grown too large for a budget in bytes: none can be spared."""
+        if self._rows_differ_in_size():
+            self._hold_budget(self._n_retained(), self._n_retained(), lambda size: None)
 
     def _planned_rows(self, n_chosen: int, n_validation: int) -> int:
         """The most rows that are held."""
@@ -281,15 +290,17 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         buffered = self._buffered
         if buffered is not None and other._buffered is None:  # go on from the side that has been initialized
             self._adopt(other)
-            self._learn_rows(buffered.rows.values, buffered.targets, buffered.weights, buffered.ids)
+            n_seen = self.n_seen_ + other.n_seen_
+            self._learn_rows(buffered.rows.values, buffered.targets, buffered.weights, buffered.ids, n_seen)
         elif other._buffered is not None:
             self._learn(other._buffered.rows.values, other.targets_, other._buffered.weights, other.prototype_ids_)
         else:
             self._merge_sets(other)
+        self._check_budget()
 
     def _merge_sets(self, other: Any) -> None:
         """Merge two sides that have been initialized."""
-        self._offer(other.prototypes_, other.targets_, other.prototype_ids_)
+        self._offer(other.prototypes_, other.targets_, other.prototype_ids_, self.n_seen_ + other.n_seen_)
         self.n_swaps_ += other.n_swaps_
         self._largest_own = max(self._largest_own, other._largest_own)
 
@@ -300,9 +311,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return self._rows_differ_in_size() or may_fail(self._objective().kernel)
 
     def _rows_differ_in_size(self) -> bool:
-        """Whether later rows or targets may be too large for a budget in bytes."""
         has_words = self._targets is not None and self._targets.dtype.kind in "OSU"
-        return as_budget(self.budget).nbytes is not None and (self._kind != "dense" or has_words)
+        return super()._rows_differ_in_size() or (has_words and as_budget(self.budget).nbytes is not None)
 
     def _n_retained(self) -> int:
         return self._n_prototypes() if self._buffered is None else len(self._buffered.ids)

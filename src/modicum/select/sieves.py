@@ -134,7 +134,7 @@ class SieveSelector(JudgedSelector):
         best = self._best()
         return best.F, best.ids, best.targets
 
-    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         for start in range(0, n_rows(X), CANDIDATES_PER_BLOCK):
             block = slice(start, start + CANDIDATES_PER_BLOCK)
             rows, targets, ids = take(X, block), None if y is None else y[block], row_ids[block]
@@ -144,7 +144,7 @@ class SieveSelector(JudgedSelector):
                 self._sift(rows, targets, ids)
             best = self._best()
             self.n_swaps_ = best.F.n_chosen
-            self._history.record(self.n_seen_ + start + n_rows(rows), best.F.value, self.n_swaps_)
+            self._history.record(n_seen - max(0, n_rows(X) - block.stop), best.F.value, self.n_swaps_)
 
     def _sift(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
         levels = (1 + self.epsilon) ** self._levels().astype(float)

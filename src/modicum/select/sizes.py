@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections.abc import Callable
 
-from modicum.exceptions import BudgetError
 from modicum.rules.budget import Budget
 
 
@@ -28,8 +27,7 @@ def sizes_within(
     fewest = n_prototypes or 1
     least = held(fewest, min(1, useful) if n_validation is None else n_validation)
     if least > bound:
-        needed = Budget(nbytes=least) if budget.rows is None else Budget(rows=least)
-        raise BudgetError(f"{what} needs a budget of at least {needed}; got {budget}.")
+        raise budget.too_small(least, what)
     if n_validation is None:
         share = bound if n_prototypes else bound // 2
         n_validation = max(min(1, useful), _largest(lambda w: held(fewest, w), share, useful))

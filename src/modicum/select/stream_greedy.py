@@ -112,7 +112,7 @@ class StreamGreedy(JudgedSelector):
         self.min_gain = min_gain
         self.random_state = random_state
 
-    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         usual = CANDIDATES_PER_BLOCK if self.swaps == "eager" else CANDIDATES_PER_SWAP
         start = 0
         while start < n_rows(X):
@@ -125,7 +125,7 @@ class StreamGreedy(JudgedSelector):
                 self._record(slot, row_ids[rows][i], None if y is None else y[rows][i])
             self.n_swaps_ += len(changes) - missing
             start = rows.stop
-            self._history.record(self.n_seen_ + min(start, n_rows(X)), self._F.value, self.n_swaps_)
+            self._history.record(n_seen - max(0, n_rows(X) - start), self._F.value, self.n_swaps_)
 
     def guarantee(self, confidence: float = 0.95) -> SwapGuarantee:
         """Theorem 4 of gomes2010 with the present numbers; a ValueError for the objective "error", which has none.

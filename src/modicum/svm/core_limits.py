@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from modicum.exceptions import BudgetError
-from modicum.rules.budget import Budget, format_bytes
+from modicum.rules.budget import Budget, format_bytes, sufficient_bytes
 from modicum.svm.first_rows import ROW_NUMBERS
 from modicum.svm.kernel_ball import KernelBall
 
@@ -28,12 +28,19 @@ class CoreLimits:
     lookahead: int
     held_beside: int = 0
 
-    def most_first_rows(self, asked: int, row_bytes: int) -> int:
-        """How many rows to initialise with: they take up to half of the budget for a while."""
+    def most_first_rows(self, asked: int, row_bytes: int, fixed_bytes: int, n_balls: int) -> int:
+        """How many rows to initialise with: for a while they take up to half of what `fixed_bytes` leave.
+
+        A `BudgetError` if `n_balls` do not fit.
+        """
         if self.budget.rows is self.budget.nbytes is None:
             return asked
-        what = "StreamSVC with a kernel"
-        rows = self.budget.rows_within(row_bytes + ROW_NUMBERS + 8, fixed_bytes=0, at_least=4, what=what)
+        rows = self.budget.rows_within(
+            row_bytes + ROW_NUMBERS + 8,
+            fixed_bytes=fixed_bytes,
+            at_least=2 * n_balls,
+            what=f"StreamSVC with {n_balls} balls, of classes and candidates for C,",
+        )
         return min(asked, rows // 2)
 
     def enforce(self, balls: list[KernelBall], n_first_rows: int, held: Callable[[], int]) -> None:
@@ -54,7 +61,7 @@ class CoreLimits:
             if rows < 1:
                 raise BudgetError(
                     f"StreamSVC: {len(balls)} balls, of classes and candidates for C, do not fit into a budget of "
-                    f"{format_bytes(nbytes)}; at least {format_bytes(total)} would be needed."
+                    f"{format_bytes(nbytes)}; at least {sufficient_bytes(total)} would be needed."
                 )
             self._limit(balls, rows)
 

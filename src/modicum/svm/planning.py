@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from modicum.exceptions import BudgetError
-from modicum.rules.budget import Budget, Plan, format_bytes
+from modicum.rules.budget import Budget, Plan, sufficient_bytes
 from modicum.state.packing import held_bytes
 from modicum.svm.candidates import Candidates
 from modicum.svm.core_limits import CORE_VECTORS, CoreLimits
@@ -45,7 +45,7 @@ def check_fits(budget: Budget, shape: Shape, candidates: Candidates, held: int) 
     needed = plan_linear(shape, candidates, has_tray=False)
     nbytes = max(needed.nbytes, held)
     if needed.rows > (budget.rows or needed.rows) or nbytes > (budget.nbytes or nbytes):
-        least = format_bytes(nbytes) if budget.rows is None else f"{needed.rows:,} rows"
+        least = sufficient_bytes(nbytes) if budget.rows is None else f"{needed.rows:,} rows"
         raise BudgetError(
             f"StreamSVC: {shape.n_classes} classes and {shape.n_features} columns need a budget of at least {least}; "
             f'got {budget}. A given C, ellipsoid="diagonal" or a smaller n_initial of balls need less.'
@@ -78,12 +78,15 @@ def plan_linear(shape: Shape, candidates: Candidates, *, has_tray: bool) -> Plan
 def plan_kernel(shape: Shape, candidates: Candidates, budget: Budget) -> Plan:
     """The plan of balls with a kernel. A budget in bytes leaves to core vectors what nothing else needs."""
     fixed = fixed_parts(shape, candidates)
+    what = f"StreamSVC with {shape.n_machines} balls, of classes and candidates for C,"
+    if budget.rows is not None and budget.rows < 2 * shape.n_machines:
+        raise budget.too_small(2 * shape.n_machines, what)
     if budget.nbytes is None:
         return Plan.of(_most_rows(shape, candidates, budget), **_core_parts(shape, candidates, budget), **fixed)
     rows = budget.most_within(
         lambda n: sum(fixed.values()) + sum(_core_parts(shape, candidates, Budget(rows=n)).values()),
         at_least=2 * shape.n_machines,
-        what=f"StreamSVC: {shape.n_machines} balls, of classes and candidates for C,",
+        what=what,
     )
     return Plan.of(rows, core_vectors=budget.nbytes - sum(fixed.values()), **fixed)
 

@@ -270,7 +270,7 @@ class StreamSVC(ClassifierMixin, Learner):
         candidates = Candidates.of(self)
         tournament = candidates.tournament(X, self._kind, eliminate=self._eliminate)
         limits = self._limits()
-        n_first = self.n_initial if limits is None else limits.most_first_rows(self.n_initial, average_bytes(X))
+        n_first = self.n_initial if limits is None else self._most_first_rows(limits, average_bytes(X))
         first = FirstRows(X, n_first) if n_first > 1 and not candidates.is_ellipsoid else None
         tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
         self._classifier = Classifier(tournament, first, tile)
@@ -290,6 +290,18 @@ class StreamSVC(ClassifierMixin, Learner):
             return CoreLimits(budget, self.lookahead)
         beside = {name: value for name, value in self._fields().items() if name != "_classifier"}
         return CoreLimits(budget, self.lookahead, held_bytes(beside))
+
+    def _most_first_rows(self, limits: CoreLimits, row_bytes: int) -> int:
+        """Rows to initialise kernel balls with; a `BudgetError` if the budget is too small for the balls.
+
+        What is held beside rows is planned for dense ones; sparse rows and objects differ in size.
+        """
+        n_classes = 2 if self._expected is None else len(self._expected)
+        shape, fixed_bytes = self._shape(self.n_features_in_, 8, n_classes), 0
+        if self._kind == "dense" and limits.budget.nbytes is not None:
+            plan = self.plan(self.n_features_in_, self._dtype, n_classes)
+            fixed_bytes = plan.nbytes - plan.sizes["core vectors"]
+        return limits.most_first_rows(self.n_initial, row_bytes, fixed_bytes, shape.n_machines)
 
     def _end_of_stream(self) -> None:
         classifier = self._learned()
@@ -364,13 +376,16 @@ class StreamSVC(ClassifierMixin, Learner):
         Labels count as 32 characters each.
         """
         self._check_params()
-        candidates = Candidates.of(self)
-        n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
-        n_entrants = n_inputs * len(candidates.costs)
-        shape = Shape(n_features, np.dtype(dtype).itemsize, n_classes, n_inputs, n_entrants)
+        candidates, shape = Candidates.of(self), self._shape(n_features, np.dtype(dtype).itemsize, n_classes)
         if candidates.is_linear:
             return plan_linear(shape, candidates, has_tray=self.budget is None)
         return plan_kernel(shape, candidates, as_budget(self.budget))
+
+    def _shape(self, n_features: int, itemsize: int, n_classes: int) -> Shape:
+        """How much there is to hold before any candidate has been dropped."""
+        candidates = Candidates.of(self)
+        n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
+        return Shape(n_features, itemsize, n_classes, n_inputs, n_inputs * len(candidates.costs))
 
     def _hold_budget_of_machines(self, terms: Terms) -> None:
         """Remove core vectors beyond the budget. Linear machines have a fixed size, which must fit."""
