@@ -169,3 +169,18 @@ def test_the_history_counts_every_row_once(cls):
         n_seen = model.history_["n_seen"]
         assert (np.diff(n_seen) >= 0).all(), how
         assert n_seen[-1] == model.n_seen_, how
+
+
+def test_words_as_targets():
+    words = np.array(["a", "bb"] * 200)
+    model = StreamGreedy(8, objective="variance", random_state=0)
+    model.partial_fit(X[:5], words[:5]).partial_fit(X[5:], words[5:])
+    assert (model.targets_ == words[model.prototype_ids_]).all()
+    other = SieveStreaming(8, objective="variance", random_state=0).fit(X, words)
+    assert (other.targets_ == words[other.prototype_ids_]).all()
+    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are numbers"):
+        StreamGreedy(8, objective="error").partial_fit(X[:5], words[:5])
+    learned = StreamGreedy(8, objective="error", random_state=0).partial_fit(X, Y)
+    with pytest.raises(modicum.exceptions.DataError, match="needs targets that are numbers"):
+        learned.partial_fit(X, np.where(Y > 0, Y, np.nan))
+    assert learned.partial_fit(X, Y).n_seen_ == 800

@@ -50,8 +50,13 @@ class JudgedSelector(Selector):
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         super()._check_chunk(X, y)
-        if y is None and self._objective().needs_targets:
-            raise DataError(f"{type(self).__name__}: the objective {self._objective()!r} needs targets: give y.")
+        name, objective = type(self).__name__, self._objective()
+        if not objective.needs_targets:
+            return
+        if y is None:
+            raise DataError(f"{name}: the objective {objective!r} needs targets: give y.")
+        if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
+            raise DataError(f"{name}: the objective {objective!r} needs targets that are numbers.")
 
     def _initialize(self, X: Any) -> None:
         super()._initialize(X)

@@ -161,7 +161,7 @@ class ValidatedBlock:
     def __init__(self, objective: Any, candidates: Any, y: np.ndarray | None, shared: np.ndarray | None):
         self.objective = objective
         self.candidates = candidates
-        self.targets = None if y is None else y.astype(np.float64)
+        self.targets = y.astype(np.float64) if objective.needs_targets and y is not None else None
         self.to_rows = objective.share(candidates) if shared is None else shared
         self.own = objective.kernel.diagonal(candidates)
         self._chosen = np.zeros(len(self.own), bool)
