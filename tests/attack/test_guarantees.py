@@ -475,3 +475,22 @@ def test_a_custom_kernel_is_a_condition():
     guarantee = OnlineGreedy(4, kernel=lambda a, b: float(np.exp(-((a - b) ** 2).sum()))).fit(X).guarantee()
     assert guarantee.assumptions == ("the kernel is positive semidefinite",)
     assert set(guarantee.assumptions) <= set(guarantee.conditions)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -1.0, np.nan])
+def test_a_confidence_is_a_probability(confidence):
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    judged = StreamGreedy(3, objective="variance", n_validation=50, random_state=0).fit(rows)
+    clustering = ExemplarClustering(3, n_validation=50, random_state=0).fit(rows)
+    sieves = SieveStreaming(3).fit(rows)
+    for ask in (judged.guarantee, clustering.guarantee, clustering.error_bound, sieves.guarantee):
+        with pytest.raises(ValueError, match="confidence must be strictly between 0 and 1"):
+            ask(confidence)
+    with pytest.raises(ValueError, match="confidence must be strictly between 0 and 1"):
+        ExemplarClustering.n_validation_for(error=0.1, confidence=confidence)
+
+
+@pytest.mark.parametrize("error", [0.0, -1.0, np.nan, np.inf])
+def test_no_sample_has_an_error_that_is_no_number_above_zero(error):
+    with pytest.raises(ValueError, match="error must be a finite number above 0"):
+        ExemplarClustering.n_validation_for(error=error)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from modicum.cluster.validation import ValidationSample
-from modicum.numeric.hoeffding import hoeffding_error
+from modicum.numeric.hoeffding import hoeffding_error, log_of_doubt
 from modicum.select.guarantees import check_uniform
 from modicum.select.objectives.exemplar import ExemplarObjective
 
@@ -25,11 +25,12 @@ class SampleBounds:
 
     def error_of_one_set(self, confidence: float, log_sets: float = 0.0) -> float:
         """The error of the utility of one set that does not depend on the sample; or of exp(log_sets) sets together."""
-        n, log_term = len(self.sample), np.log(2 / (1 - confidence)) + log_sets
+        n, log_term = len(self.sample), log_of_doubt(confidence) + log_sets
         return hoeffding_error(n, self.largest_utility, log_term, population=max(self.n_seen, n))
 
     def error_of_all_sets(self, confidence: float, owner: str) -> float:
         """The error of utilities, for all sets of up to k rows together; a ValueError if the sample is not uniform."""
+        log_of_doubt(confidence)  # refuse an invalid one in any case
         if self.sample.is_everything:
             return 0.0
         check_uniform(self.sample, self.n_seen, owner)

@@ -20,7 +20,7 @@ from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
-from modicum.numeric.hoeffding import hoeffding_size
+from modicum.numeric.hoeffding import hoeffding_size, log_of_doubt
 from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Whole
@@ -193,7 +193,7 @@ class ExemplarClustering(Clusterer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ExemplarClustering":
         """Forget, then learn from X; with `patience`, repeat passes over X until swaps no longer gain enough."""
         super().fit(X, y, sample_weight)
-        if fits_one_chunk(X):  # if not, `learn` was called
+        if self.patience is not None and fits_one_chunk(X):  # otherwise `learn` was called
             self._repeat_passes(stream(X, target=y, weight=sample_weight))
         return self
 
@@ -446,7 +446,7 @@ class ExemplarClustering(Clusterer):
         cls, *, error: float, value_range: float = 1.0, confidence: float = 0.95, n_rows: float = np.inf
     ) -> int:
         """Validation rows for an `error_bound` of at most `error`, if dissimilarities are within `value_range`."""
-        return hoeffding_size(error, value_range, np.log(2 / (1 - confidence)), population=n_rows)
+        return hoeffding_size(error, value_range, log_of_doubt(confidence), population=n_rows)
 
     def guarantee(self, confidence: float = 0.95) -> SwapGuarantee:
         """Theorem 4 of gomes2010 with the present numbers.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.numeric.hoeffding import hoeffding_error
+from modicum.numeric.hoeffding import hoeffding_error, log_of_doubt
 from modicum.rows import BottomK, n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import MOST, Is, Scope, Whole
@@ -142,11 +142,12 @@ class JudgedSelector(Selector):
 
     def _sampling_error(self, confidence: float) -> float:
         """The error of the validation sample on the values of all sets of up to `n_prototypes` rows together."""
+        doubt = log_of_doubt(confidence)
         if self._buffered is not None or self._sample is None or self._sample.is_everything:
             return 0.0
         check_uniform(self._sample, self.n_seen_, type(self).__name__)
         log_sets = self._limit * np.log1p(self.n_seen_)  # there are fewer than (n + 1)^b such sets
-        log_term, n = np.log(2 / (1 - confidence)) + log_sets, len(self._sample)
+        log_term, n = doubt + log_sets, len(self._sample)
         return hoeffding_error(n, self._largest_own, log_term, population=max(self.n_seen_, n))
 
     def _ceiling(self, F: Any, n_chosen: int, epsilon: float) -> float:

@@ -373,6 +373,12 @@ class StreamSVC(ClassifierMixin, Learner):
         itemsize, budget = np.dtype(dtype).itemsize, as_budget(self.budget)
         return plan_classifier(Candidates.of(self), budget, n_features, itemsize, n_classes)
 
+    def _shape(self, n_features: int, itemsize: int, n_classes: int) -> Shape:
+        """How much there is to hold before any candidate has been dropped."""
+        candidates = Candidates.of(self)
+        n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
+        return Shape(n_features, itemsize, n_classes, n_inputs, n_inputs * len(candidates.costs))
+
     def _hold_budget_of_machines(self, terms: Terms) -> None:
         """Remove core vectors beyond the budget. Linear machines have a fixed size, which must fit."""
         self._classifier.hold_limits(terms)
