@@ -128,6 +128,7 @@ def test_blocks_run(page, tmp_path, tmp_path_factory, monkeypatch):
             assert kind == "text" or not re.search(r"^modicum ", text, re.MULTILINE), "use a console block, it is run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=name_of)
 def test_examples_run(script, tmp_path):
     done = subprocess.run(

@@ -116,20 +116,17 @@ def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):
     assert not place["finished"]
 
 
-def test_a_finished_run_is_not_run_again(tmp_path, rows):
-    quiet = {"cwd": tmp_path, "capture_output": True, "check": True}
-    first = subprocess.run(command("--checkpoint", "run.mcm", "--every", "0s"), **quiet)
-    again = subprocess.run(command("--checkpoint", "run.mcm", "--every", "0s"), **quiet)
-    assert b"finished" in again.stderr
+def test_a_finished_run_is_not_run_again(modicum_command, rows):
+    _, _, _, *arguments = command("--checkpoint", "run.mcm", "--every", "0s")
+    first, again = modicum_command(*arguments), modicum_command(*arguments)
+    assert "finished" in again.stderr
     assert again.stdout == first.stdout
 
 
-def test_another_command_is_refused(tmp_path, rows):
-    subprocess.run(command("--checkpoint", "run.mcm"), cwd=tmp_path, capture_output=True, check=True)
-    other = subprocess.run(
-        command("--checkpoint", "run.mcm", "--columns", "0,1"), cwd=tmp_path, capture_output=True, text=True
-    )
-    assert other.returncode == 1
+def test_another_command_is_refused(modicum_command, rows):
+    _, _, _, *arguments = command("--checkpoint", "run.mcm")
+    modicum_command(*arguments)
+    other = modicum_command(*arguments, "--columns", "0,1", expect=1)
     assert "another run (columns was None, now '0,1')" in other.stderr
 
 

@@ -52,8 +52,8 @@ def test_likelihoods_are_unbiased_without_calibration():
     assert abs(np.mean(found) - true) < 4.5 * np.std(found) / np.sqrt(150)  # one false alarm in 70,000
 
 
-@pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("calibrate", [False, True])
+@pytest.mark.parametrize("streaming", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calibrate", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_nine_in_ten_likelihoods_are_within_the_bound(streaming, calibrate):
     held, bounds, errors = [], [], []
     for seed in range(30):
