@@ -18,6 +18,7 @@ from modicum.rules.invariants import (
     Sparse,
     Violation,
     Whole,
+    check_compressed,
     check_invariants,
     check_rule,
     invariants_of,
@@ -139,3 +140,12 @@ def test_undeclared_attributes_are_refused():
     tower.check = 2
     with pytest.raises(Violation, match="without 'check', which Tower does not declare"):
         check_invariants(tower, {})
+
+
+@pytest.mark.parametrize("indptr", [[0, 2, 1, 3], [0, 2, 3, 0], [0, 2, 3, -5], [0, 4, 3, 0]])
+def test_row_pointers_of_a_sparse_matrix(indptr):
+    """scipy does not look at them if the last one says that there are no entries."""
+    matrix = sparse.csr_matrix(np.eye(3))
+    matrix.indptr = np.array(indptr, np.int32)
+    with pytest.raises(ValueError, match="indptr"):
+        check_compressed(matrix)

@@ -7,6 +7,7 @@ import numpy as np
 
 from modicum.exceptions import DataError, StateError
 from modicum.rows import is_sparse
+from modicum.rules.invariants import check_compressed
 
 LARGEST_VALUE = 1e50  # weighted sums of fourth powers over any stream stay finite
 WEIGHTS = (1e-60, 1e60)  # ratios of weights, and their squares, stay finite
@@ -52,7 +53,7 @@ def check_sparse(name: str, X: Any) -> None:
     if not hasattr(X, "check_format"):
         return
     try:
-        X.check_format(full_check=True)
+        check_compressed(X)
     except ValueError as error:
         raise DataError(f"{name}: not a valid sparse matrix: {error}.") from None
 

@@ -144,9 +144,16 @@ class Sparse:
         scope.match(value.shape[1], self.width)
         Array(self.dtype, None).check(value.data, scope)
         try:
-            value.check_format(full_check=True)
+            check_compressed(value)
         except ValueError as error:
             raise Violation(f"a valid CSR matrix ({error})") from None
+
+
+def check_compressed(matrix: Any) -> None:
+    """Raise ValueError unless the indices of a CSR matrix, or of one in a similar format, are valid."""
+    matrix.check_format(full_check=True)
+    if hasattr(matrix, "indptr") and (np.diff(matrix.indptr) < 0).any():  # scipy skips this if the last one is 0
+        raise ValueError("indptr must be a non-decreasing sequence")
 
 
 class Whole(Within):

@@ -141,7 +141,7 @@ class BlockGreedy(OnlineGreedy):
     def blocks_(self) -> np.ndarray:
         if self._buffered is not None:
             return np.zeros(len(self._buffered), np.int64)
-        return self._objective.blocks.block_of_slots()
+        return self._objective.blocks.block_of_slots(self._objective.n_chosen)
 
     def _plan(self, n_chosen: int, n_validation: int, row_bytes: int) -> Plan:
         blocks = BlockDiagonal.bytes_for(n_chosen, self._size_of_blocks(max(1, n_chosen)))

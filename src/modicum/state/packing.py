@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import StateError
-from modicum.rules.invariants import check_names
+from modicum.rules.invariants import check_compressed, check_names
 from modicum.state.part import Missing, Part
 from modicum.state.rng import generator_state, restore_generator
 
@@ -105,7 +105,7 @@ def _unpack_csr(value: dict[str, Any], arrays: Arrays) -> Any:
 
     own = {key: unpack(item, arrays) for key, item in value["arrays"].items()}
     matrix = sparse.csr_matrix((own["data"], own["indices"], own["indptr"]), shape=tuple(value["shape"]))
-    matrix.check_format(full_check=True)
+    check_compressed(matrix)
     return matrix
 
 

@@ -141,7 +141,7 @@ class BlockSet(Part):
         is_realized = self.value_then - before >= REALIZED * self.claimed
         self.caution = max(1.0, self.caution / 2) if is_realized else 2 * self.caution
         self.claimed = 0.0
-        self._rebuild(K, means_of(self.blocks.block_of_slots(), len(self.blocks.sizes)))
+        self._rebuild(K, means_of(self.blocks.block_of_slots(self.n_chosen), len(self.blocks.sizes)))
 
     def _rebuild(self, K: np.ndarray, means: np.ndarray) -> None:
         """Compute blocks and neighbors from the kernel matrix of the prototypes, clustered from these means."""
@@ -171,8 +171,8 @@ class BlockSet(Part):
         """
         K, slots = self.kernel(self.chosen.values, self.chosen.values), np.arange(self.n_chosen)
         true = -np.log(np.linalg.inv(K + self.lam * np.eye(len(K))).diagonal() * self.lam)
-        estimated = -np.log(np.maximum(self.neighbors.spare, self.blocks.precisions()) * self.lam)
-        block_of = self.blocks.block_of_slots()
+        estimated = -np.log(np.maximum(self.neighbors.spare, self.blocks.precisions(self.n_chosen)) * self.lam)
+        block_of = self.blocks.block_of_slots(self.n_chosen)
         full = [slots[block_of == block] for block in np.flatnonzero(self.blocks.sizes == self.blocks.capacity)]
         least = [choice[estimated[choice].argmin()] for choice in (slots, *full)]
         worst = least[int(estimated[least].argmax())]

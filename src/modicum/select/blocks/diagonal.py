@@ -49,16 +49,16 @@ class BlockDiagonal(Part):
         """What the loops need to change blocks."""
         return self.members, self.sizes, self.matrices, self.inverses, self.within
 
-    def block_of_slots(self) -> np.ndarray:
-        """The block of each prototype."""
-        block_of = np.zeros(self.sizes.sum(), np.int64)
+    def block_of_slots(self, count: int) -> np.ndarray:
+        """The block of each of `count` prototypes."""
+        block_of = np.zeros(count, np.int64)
         for block, size in enumerate(self.sizes):
             block_of[self.members[block, :size]] = block
         return block_of
 
-    def precisions(self) -> np.ndarray:
-        """1 / (the variance that the others of its block leave of it), for each prototype."""
-        out = np.zeros(self.sizes.sum())
+    def precisions(self, count: int) -> np.ndarray:
+        """1 / (the variance that the others of its block leave of it), for each of `count` prototypes."""
+        out = np.zeros(count)
         for block, size in enumerate(self.sizes):
             out[self.members[block, :size]] = self.inverses[block, :size, :size].diagonal()
         return out
