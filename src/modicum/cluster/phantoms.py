@@ -42,7 +42,7 @@ class FixedPhantom(Phantom):
     """A phantom that never changes: a number, a row, the origin, or a random vector."""
 
     def update(self, F: ExemplarObjective) -> None:
-        pass
+        """Leave it where it is."""
 
 
 class FarPhantom(Phantom):
