@@ -36,6 +36,7 @@ def stream(
     passes: int = 1,
     shuffle_buffer: int = 0,
     start: int = 0,
+    raw: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> "Stream":
     """Read rows from almost anything, in chunks and bounded memory.
@@ -81,6 +82,9 @@ def stream(
         Rows to skip, counted over all passes: the `position` at which to resume. Row groups of Parquet, batches of
         Arrow files and rows of arrays are skipped without reading. Other sources, and all with a shuffle buffer,
         are read again from the first row of the pass.
+    raw : bool, default=False
+        Rows of tables as Arrow tables with all their columns, for a `modicum.pipeline`: text, times and missing values
+        as they are, and the columns `_file` and `_row` (data rows counted from 1). Arrays are not affected.
     random_state : int, Generator or None, default=None
         Seed of the shuffle buffer. Resuming repeats the same order only for an int.
 
@@ -103,7 +107,7 @@ def stream(
         return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
     return Stream(
-        open_reader(source, Wanted(as_keys(columns), **keys)),
+        open_reader(source, Wanted(as_keys(columns), **keys, raw=raw)),
         arrays,
         chunk_size=None if chunk_size is None else _integer("chunk_size", chunk_size, 1),
         passes=_integer("passes", passes, 1),
@@ -131,6 +135,8 @@ class Stream:
         Names of the columns of X, if the source has names.
     table_columns : list of str or None
         Names of all columns of the source, of any type.
+    target, weight : str or None
+        Names of the columns of targets and weights, if the source has names.
     left_out : dict of str to str
         Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
     name : str
@@ -168,6 +174,8 @@ class Stream:
     n_rows = property(lambda self: self._reader.n_rows)
     columns = property(lambda self: self._reader.columns)
     table_columns = property(lambda self: self._reader.table_columns)
+    target = property(lambda self: self._reader.target)
+    weight = property(lambda self: self._reader.weight)
     left_out = property(lambda self: self._reader.left_out)
     name = property(lambda self: self._reader.name)
     width = property(lambda self: self._reader.width)
