@@ -100,6 +100,18 @@ LEARNERS = {
     ],
 }
 
+LEARNERS |= {
+    "PrincipalComponents": [modicum.PrincipalComponents(2, n_first=50), modicum.PrincipalComponents()],
+    "RandomFeatures": [modicum.RandomFeatures(16)],
+    "StreamPipeline": [
+        modicum.make_pipeline(modicum.TableEncoder(100), modicum.Reservoir(50)),
+        modicum.make_pipeline(modicum.TableEncoder(), modicum.OnlineKMeans(3)),
+        modicum.make_pipeline(modicum.RandomFeatures(16), modicum.ExemplarClustering(3, n_validation=50)),
+        modicum.make_pipeline(modicum.TableEncoder(100), modicum.StreamSVC()),
+    ],
+    "TableEncoder": [modicum.TableEncoder(100), modicum.TableEncoder(scale="standard")],
+}
+
 NO_LABELS = "labels_ of a plain list can't be found again: rows are not kept, and lists can't be weakly referenced"
 TWO_PROTOTYPES = "a row given twice may become two prototypes, a row of weight 2 only one"
 NO_WEIGHTS = {
@@ -125,6 +137,7 @@ EXPECTED_FAILURES = {  # of scikit-learn's checks, with the reason
     "KRLS": dict.fromkeys(EQUIVALENCE, FIRST_ROWS),
     "StreamSVC": dict.fromkeys(EQUIVALENCE, ORDER),
     "SparseGPRegressor": NO_WEIGHTS,
+    "PrincipalComponents": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
     "ExemplarClustering": {"check_clustering": NO_LABELS},
     "StreamGaussianMixture": {EQUIVALENCE[0]: SEEDS},
     "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: SEEDS},
