@@ -6,6 +6,8 @@
     ├── StateError (ValueError)           a state file that can't be read, or states that can't be merged
     └── MissingExtraError (ImportError)   an optional package is not installed
 
+and the warning that readers give: DataWarning (UserWarning).
+
 Each message says what was expected, what was found and, if there is one, the remedy.
 """
 
@@ -28,3 +30,7 @@ class StateError(ModicumError, ValueError):
 
 class MissingExtraError(ModicumError, ImportError):
     """An optional package is not installed; the message says how to install it."""
+
+
+class DataWarning(UserWarning):
+    """Something in the data that is learned from, but may not be what was meant."""

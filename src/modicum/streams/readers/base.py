@@ -30,6 +30,7 @@ class Reader:
     columns: list[str] | None = None  # names of the features
     table_columns: list[str] | None = None  # names of all columns of the source
     left_out: dict[str, str] = {}  # columns that are not features because of their type, with that type
+    skipped: list[str] = []  # files of a folder or glob that are not read, each with the reason in parentheses
     row_bytes: float | None = None  # of a row of X, if known without reading
     rereadable = True
     background = False  # whether a thread should read ahead, because reading waits for a disk
