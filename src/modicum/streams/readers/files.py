@@ -4,7 +4,7 @@ import glob
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from modicum.streams.readers.formats import (
 )
 from modicum.streams.readers.json_arrays import json_file, looks_like_json
 from modicum.streams.readers.paths import Paths
-from modicum.streams.readers.remote import is_url, remote_files
+from modicum.streams.readers.remote import is_url, remote_files, remote_tree
 from modicum.streams.readers.tables import TableFile, Tables
 from modicum.streams.readers.text_files import Csv
 
@@ -70,8 +70,7 @@ def _find(name: str) -> Found:
     if name.startswith("file://"):
         name = name.removeprefix("file://")
     if is_url(name):
-        files, is_file = remote_files(name)
-        return _named(files[0]) if is_file else _sorted_out(name, files, is_folder=not glob.has_magic(name))
+        return _find_remote(name)
     if (named := re.fullmatch(r"(.+\.npz):(.+)", name)) and not os.path.exists(name):  # one array of several
         return Found(array_of_npz(named[2]), [_existing(named[1])])
     if os.path.isdir(name):
@@ -80,6 +79,15 @@ def _find(name: str) -> Found:
         return _named(_existing(name))
     matches = [Path(path) for path in sorted(glob.glob(name, recursive=True)) if os.path.isfile(path)]
     return _sorted_out(name, matches, is_folder=False)
+
+
+def _find_remote(url: str) -> Found:
+    files, kind = remote_files(url)
+    if kind == "file":
+        return _named(files[0])
+    if kind == "folder":
+        files = _with_subfolders(files, lambda: remote_tree(url))
+    return _sorted_out(url, files, is_folder=kind == "folder")
 
 
 def _named(file: File) -> Found:
@@ -101,13 +109,20 @@ def _existing(name: str) -> Path:
 
 
 def _files_of_folder(name: str) -> list[Path]:
-    """The files of a folder, sorted; those of its subfolders too if most are images."""
     direct = [path for path in sorted(Path(name).iterdir()) if path.is_file()]
-    data = [path for path in direct if not _stray(path)]
+    walk = os.walk(name)
+    return _with_subfolders(
+        direct, lambda: sorted(Path(folder, file) for folder, below, files in walk if _enter(below) for file in files)
+    )
+
+
+def _with_subfolders(direct: list[File], find_all: Callable[[], list[File]]) -> list[File]:
+    """The files of a folder, and if most are images, those of its subfolders too."""
+    data = [file for file in direct if not _stray(file)]
     if data and not _are_images(data):
         return direct
-    below = sorted(Path(folder, file) for folder, folders, files in os.walk(name) if _enter(folders) for file in files)
-    return below if _are_images([path for path in below if not _stray(path)]) else direct
+    files = find_all()
+    return files if _are_images([file for file in files if not _stray(file)]) else direct
 
 
 def _enter(folders: list[str]) -> bool:

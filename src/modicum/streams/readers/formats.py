@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 from modicum.exceptions import DataError
 from modicum.streams.readers import images
-from modicum.streams.readers.array_files import NpyFile, npz_rows
+from modicum.streams.readers.array_files import npy_file, npz_rows
 from modicum.streams.readers.arrays import Arrays
 from modicum.streams.readers.arrow_files import Parquet, arrow_file
 from modicum.streams.readers.base import Reader, naming
@@ -48,7 +48,7 @@ def _texts(name: str, open_source: Callable[[ByteSource], TableFile]) -> Format:
 IMAGES = Format("images", lambda files, name, wanted: Tables([images.Images(files, name)], name, wanted))
 _PARQUET = Format("Parquet", _tables(Parquet))
 _ARROW = Format("Arrow", _tables(arrow_file))
-_NPY = Format("npy", _arrays(NpyFile))
+_NPY = Format("npy", _arrays(npy_file))
 _NPZ = Format("npz", _arrays(npz_rows))
 _CSV = _texts("CSV", Csv)
 _TSV = _texts("TSV", partial(Csv, delimiter="\t"))

@@ -149,6 +149,8 @@ def _lines(file: BinaryIO, opening: re.Pattern[bytes]) -> Iterator[bytes]:
         text += data
     closing = b"]" if opening is _ARRAY else b"]}"
     after = (text[end:] + file.read(HEAD)).translate(None, b" \t\r\n")
+    if after == b"]" and closing != after:
+        raise _CutOffError("the file ends before its JSON object does. Is it complete?")
     if after != closing:
         raise ValueError(f"more follows the JSON array: {after[1:40].decode(errors='replace')!r}. {_WAY_OUT}")
 

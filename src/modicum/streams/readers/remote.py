@@ -1,15 +1,15 @@
 """Files behind URLs such as s3://bucket/table.parquet, through fsspec."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, BinaryIO
 
 from modicum._optional import require
-from modicum.exceptions import DataError, ModicumError
+from modicum.exceptions import DataError, MissingExtraError, ModicumError
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # "C:\\x" is a path
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(::[A-Za-z][A-Za-z0-9+.-]+)*://")  # "C:\\x" is a path
 
 
 def is_url(name: str) -> bool:
@@ -21,7 +21,7 @@ class Remote:
 
     def __init__(self, url: str, system: Any, path: str):
         self._url, self._system, self._path = url, system, path
-        self.name = path.rstrip("/").rpartition("/")[2]
+        self.name = (path.partition("?")[0] if path.startswith("http") else path).rpartition("/")[2]
 
     def __str__(self) -> str:
         return self._url
@@ -36,18 +36,27 @@ class Remote:
             return self._system.info(self._path).get("size")
 
 
-def remote_files(url: str) -> tuple[list[Remote], bool]:
-    """The files that a URL names, sorted, and whether it names one file rather than a folder or a glob."""
+def remote_files(url: str) -> tuple[list[Remote], str]:
+    """The files that a URL names, sorted, and what it is: "file", "folder" or "glob"."""
     with answering(url):
         system, path = _file_system(url)
         if _has_magic(system, path):
-            found, one = system.glob(path, detail=True).values(), False
-        elif system.info(path)["type"] == "directory":
-            found, one = system.ls(path, detail=True), False
-        else:
-            return [Remote(url, system, path)], True
-        paths = sorted(file["name"] for file in found if file["type"] != "directory")
-    return [Remote(system.unstrip_protocol(path), system, path) for path in paths], one
+            return _remotes(system, system.glob(path, detail=True).values()), "glob"
+        if system.info(path)["type"] == "directory":
+            return _remotes(system, system.ls(path, detail=True)), "folder"
+    return [Remote(url, system, path)], "file"
+
+
+def remote_tree(url: str) -> list[Remote]:
+    """All files below a folder."""
+    with answering(url):
+        system, path = _file_system(url)
+        return _remotes(system, system.find(path, detail=True).values())
+
+
+def _remotes(system: Any, found: Iterable[dict[str, Any]]) -> list[Remote]:
+    paths = sorted(file["name"] for file in found if file["type"] != "directory")
+    return [Remote(system.unstrip_protocol(path), system, path) for path in paths]
 
 
 def _has_magic(system: Any, path: str) -> bool:
@@ -60,11 +69,10 @@ def _has_magic(system: Any, path: str) -> bool:
 def _file_system(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path within it."""
     core: Any = require("fsspec.core", f"reading {url}")
-    protocol = _URL.split(url, maxsplit=1)[0] or url.partition(":")[0]
     try:
         return core.url_to_fs(url)
-    except ImportError as error:
-        raise DataError(f"{url}: no package for {protocol}:// is installed. {error}.") from None
+    except ImportError as error:  # of the package for its protocol, which the message names
+        raise MissingExtraError(f"{url}: {error}.") from None
     except ValueError as error:
         raise DataError(f"{url}: {error}.") from None
 
