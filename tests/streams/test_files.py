@@ -124,6 +124,8 @@ def test_a_folder_of_tables_is_not_searched_below(tmp_path):
     assert read(tmp_path) == [1]
     (tmp_path / "a.csv").unlink()
     assert "the folder has no files. To include subfolders: " in error(tmp_path)
+    assert "only folders match. To read their files: " in error(f"{tmp_path}/b*")
+    assert read(f"{tmp_path}/b*/*") == [2]
 
 
 def test_parts_without_an_ending(tmp_path):

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import tracemalloc
 import types
 
 import numpy as np
@@ -70,6 +71,17 @@ def test_cuts_are_where_a_parser_cuts(rows, indent):
     text = json.dumps(rows, indent=indent, ensure_ascii=False).encode()
     lines = b"".join(_lines(io.BytesIO(text), _ARRAY)).split(b"\n")
     assert [json.loads(line) for line in lines if line.strip()] == rows
+
+
+def test_memory_does_not_grow_with_the_array(monkeypatch):
+    monkeypatch.setattr(json_arrays, "TEXT_BYTES", 1 << 14)
+    text = io.BytesIO(json.dumps(RECORDS * 20).encode())
+    tracemalloc.start()
+    n = sum(piece.count(b"\n") for piece in _lines(text, _ARRAY))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n == 40_000
+    assert peak < 1 << 20 < len(text.getbuffer())
 
 
 def test_one_object_is_one_row(tmp_path):

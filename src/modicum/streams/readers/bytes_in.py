@@ -45,13 +45,13 @@ COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {  # the first bytes of compre
 
 
 def decompressed(file: BinaryIO) -> BinaryIO:
-    """The decompressed bytes of a file at its first byte; the file itself if it is plain and can go back."""
+    """The decompressed bytes of a file from where it is; the file itself if it is plain and can go back."""
     first = b""
     # Byte by byte, as long as it may be compressed: a pipe is never asked for more than is needed to tell.
     while any(len(first) < len(mark) and mark.startswith(first) for mark in COMPRESSIONS) and (byte := file.read(1)):
         first += byte
     open_it = COMPRESSIONS.get(first)
-    if open_it is None and file.seekable():
+    if open_it is None and isinstance(file, io.BufferedIOBase) and file.seekable():  # some remote files only claim it
         file.seek(-len(first), io.SEEK_CUR)
         return file
     whole = io.BufferedReader(_Joined(io.BytesIO(first), file), TEXT_BYTES >> 4)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from modicum.exceptions import DataError, DataWarning
 from modicum.streams.readers.arrow_files import ArrowStream
-from modicum.streams.readers.base import Reader
+from modicum.streams.readers.base import Reader, naming
 from modicum.streams.readers.bytes_in import Stdin
 from modicum.streams.readers.columns import Wanted
 from modicum.streams.readers.formats import (
@@ -77,8 +77,11 @@ def _find(name: str) -> Found:
         return _sorted_out(name, _files_of_folder(name), is_folder=True)
     if os.path.exists(name) or not glob.has_magic(name):
         return _named(_existing(name))
-    matches = [Path(path) for path in sorted(glob.glob(name, recursive=True)) if os.path.isfile(path)]
-    return _sorted_out(name, matches, is_folder=False)
+    matches = sorted(glob.glob(name, recursive=True))
+    files = [Path(path) for path in matches if os.path.isfile(path)]
+    if matches and not files:
+        raise DataError(f"{name}: only folders match. To read their files: {name.rstrip('/')}/*")
+    return _sorted_out(name, files, is_folder=False)
 
 
 def _find_remote(url: str) -> Found:
@@ -109,7 +112,8 @@ def _existing(name: str) -> Path:
 
 
 def _files_of_folder(name: str) -> list[Path]:
-    direct = [path for path in sorted(Path(name).iterdir()) if path.is_file()]
+    with naming(name):  # it may not be ours to read
+        direct = [path for path in sorted(Path(name).iterdir()) if path.is_file()]
     walk = os.walk(name)
     return _with_subfolders(
         direct, lambda: sorted(Path(folder, file) for folder, below, files in walk if _enter(below) for file in files)

@@ -189,4 +189,4 @@ def _on_lines(text: bytes, commas: np.ndarray) -> bytes:
     """The text with a line end in place of these commas, and no other except at its end."""
     line = bytearray(text.translate(_ONE_LINE))
     np.frombuffer(line, np.uint8)[commas] = ord("\n")
-    return bytes(line) + b"\n"
+    return bytes(line) if line.endswith(b"\n") else bytes(line) + b"\n"
