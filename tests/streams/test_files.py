@@ -89,7 +89,7 @@ def test_stray_files_of_a_folder_are_skipped(tmp_path):
     assert sorted(skipped(tmp_path)) == [
         ".DS_Store (hidden)",
         ".a.csv.crc (hidden)",
-        "README.md (notes)",
+        "README.md (unknown format)",
         "Thumbs.db (unknown format)",
         "_SUCCESS (hidden)",
         "c.csv (empty)",
@@ -99,6 +99,12 @@ def test_stray_files_of_a_folder_are_skipped(tmp_path):
     assert skipped(f"{tmp_path}/[abc].csv") == ["c.csv (empty)"]
     assert skipped(tmp_path / "a.csv") == []
     assert skipped(np.eye(2)) == []
+
+
+def test_notes_are_data_in_a_data_format(tmp_path):
+    write(tmp_path, notes__csv="x\n1\n", manifest__json="{}", LICENSE__txt="x")
+    assert read(tmp_path) == [1]
+    assert sorted(skipped(tmp_path)) == ["LICENSE.txt (notes)", "manifest.json (notes)"]
 
 
 def test_files_that_are_all_empty(tmp_path):

@@ -75,7 +75,11 @@ def test_images_are_searched_in_subfolders(tmp_path):
     folder_of(tmp_path, *names, "README.md", ".cache/g.png", "b/Thumbs.db", "_old/h.png", "b/._c.jpeg")
     found = find_files(Paths(tmp_path))
     assert (found.format.name, relative(found, tmp_path)) == ("images", names)
-    assert sorted(found.skipped) == ["README.md (notes)", "b/._c.jpeg (hidden)", "b/Thumbs.db (unknown format)"]
+    assert sorted(found.skipped) == [
+        "README.md (unknown format)",
+        "b/._c.jpeg (hidden)",
+        "b/Thumbs.db (unknown format)",
+    ]
     file = Images(found.files, "photos")
     field = file.schema.field("path")
     assert (file.n_rows, field.type, field.metadata) == (5, pa.string(), {b"modicum": b"image"})
@@ -88,10 +92,10 @@ def test_images_are_searched_in_subfolders(tmp_path):
 
 
 def test_images_in_subfolders_alone(tmp_path):
-    folder_of(tmp_path, "cats/1.jpg", "dogs/1.jpg", "dogs/labels.csv")
+    folder_of(tmp_path, "cats/1.jpg", "dogs/1.jpg", "dogs/labels.csv", "about.md", "cats/2.jpg")
     found = find_files(Paths(tmp_path))
-    assert relative(found, tmp_path) == ["cats/1.jpg", "dogs/1.jpg"]
-    assert found.skipped == ["dogs/labels.csv (CSV)"]
+    assert relative(found, tmp_path) == ["cats/1.jpg", "cats/2.jpg", "dogs/1.jpg"]
+    assert found.skipped == ["about.md (unknown format)", "dogs/labels.csv (CSV)"]
 
 
 def test_images_decide_only_if_they_are_most(tmp_path):

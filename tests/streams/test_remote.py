@@ -47,7 +47,7 @@ def test_folders_globs_and_files(bucket):
     bucket.pipe("/data/README.md", b"x")
     bucket.pipe("/data/3.csv", b"")
     assert read("memory://data").tolist() == [[0], [1], [2]]
-    assert open_reader("memory://data", Wanted()).skipped == ["3.csv (empty)", "README.md (notes)"]
+    assert open_reader("memory://data", Wanted()).skipped == ["3.csv (empty)", "README.md (unknown format)"]
     assert read("memory://data/[12].csv").tolist() == [[1], [2]]
     assert read(Paths("memory://data/2.csv", "memory://data/0*")).tolist() == [[2], [0]]
     assert stream("memory://data/2.csv").name == "memory://data/2.csv"
@@ -97,6 +97,8 @@ def test_file_urls_are_paths(tmp_path):
     for url in (f"file://{tmp_path}", f"file://{tmp_path}/*.csv", Paths(f"file://{tmp_path}/0.csv", f"{tmp_path}/1.*")):
         assert read(url).tolist() == [[0], [1]]
     assert "2.csv: no such file." in error(f"file://{tmp_path}/2.csv")
+    (tmp_path / "a b.csv").write_text("x\n5\n")
+    assert read(f"file://{tmp_path}/a%20b.csv").tolist() == [[5]]
 
 
 def test_nothing_there(bucket):

@@ -3,14 +3,12 @@
 The first bytes tell how a file is compressed, whatever its name is.
 """
 
-import bz2
-import gzip
 import io
-import lzma
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from modicum._optional import require
@@ -31,15 +29,20 @@ _NOT_TEXT = {  # first bytes of files that are not text
 }
 
 
+def _opener(module: str) -> Callable[[Any], Any]:
+    """The function `open` of a module, imported when needed: not every build of Python has all of them."""
+    return lambda file: import_module(module).open(file)
+
+
 def _zstandard(file: BinaryIO) -> Any:
     pa: Any = require("pyarrow", "reading .zst files")
     return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
 
 
 COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {  # the first bytes of compressed files, and what opens them
-    b"\x1f\x8b\x08": gzip.open,
-    **{b"BZh%d1AY&SY" % level: bz2.open for level in range(1, 10)},
-    b"\xfd7zXZ\0": lzma.open,
+    b"\x1f\x8b\x08": _opener("gzip"),
+    **{b"BZh%d1AY&SY" % level: _opener("bz2") for level in range(1, 10)},
+    b"\xfd7zXZ\0": _opener("lzma"),
     b"\x28\xb5\x2f\xfd": _zstandard,
 }
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from modicum.exceptions import DataError, DataWarning
 from modicum.streams.readers.arrow_files import ArrowStream
@@ -15,6 +16,8 @@ from modicum.streams.readers.bytes_in import Stdin
 from modicum.streams.readers.columns import Wanted
 from modicum.streams.readers.formats import (
     IMAGES,
+    JSON,
+    TEXT,
     File,
     Format,
     array_of_npz,
@@ -69,6 +72,7 @@ def _find(name: str) -> Found:
     """The files of one source."""
     if name.startswith("file://"):
         name = name.removeprefix("file://")
+        name = name if os.path.exists(name) else unquote(name)  # %20 is a blank
     if is_url(name):
         return _find_remote(name)
     if (named := re.fullmatch(r"(.+\.npz):(.+)", name)) and not os.path.exists(name):  # one array of several
@@ -122,7 +126,7 @@ def _files_of_folder(name: str) -> list[Path]:
 
 def _with_subfolders(direct: list[File], find_all: Callable[[], list[File]]) -> list[File]:
     """The files of a folder, and if most are images, those of its subfolders too."""
-    data = [file for file in direct if not _stray(file)]
+    data = [file for file in direct if format_by_ending(file.name) and not _stray(file)]
     if data and not _are_images(data):
         return direct
     files = find_all()
@@ -144,7 +148,8 @@ def _stray(file: File) -> str:
     """Why a file of a folder is no data, judged by its name; empty if it may be."""
     if file.name[0] in "._":  # other programs write files such as _SUCCESS or .crc beside the data
         return "hidden"
-    return "notes" if file.name.partition(".")[0].lower() in _NOTES else ""
+    is_note = file.name.partition(".")[0].lower() in _NOTES and format_by_ending(file.name) in (JSON, TEXT)
+    return "notes" if is_note else ""
 
 
 def _sorted_out(name: str, files: Sequence[File], is_folder: bool) -> Found:

@@ -53,8 +53,8 @@ _NPZ = Format("npz", _arrays(npz_rows))
 _CSV = _texts("CSV", Csv)
 _TSV = _texts("TSV", partial(Csv, delimiter="\t"))
 _JSON_LINES = _texts("JSON lines", JsonLines)
-_JSON = _texts("JSON", json_file)
-_TEXT = _texts("text", Lines)
+JSON = _texts("JSON", json_file)
+TEXT = _texts("text", Lines)
 _SVMLIGHT = Format("svmlight", Svmlight, is_text=True)
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")  # second endings of text formats
@@ -71,11 +71,11 @@ FORMATS = {
     ".tsv": _TSV,
     ".jsonl": _JSON_LINES,
     ".ndjson": _JSON_LINES,
-    ".json": _JSON,
+    ".json": JSON,
     ".svm": _SVMLIGHT,
     ".svmlight": _SVMLIGHT,
     ".libsvm": _SVMLIGHT,
-    ".txt": _TEXT,
+    ".txt": TEXT,
     **dict.fromkeys(images.ENDINGS, IMAGES),
 }
 
@@ -141,7 +141,7 @@ def _text_format(head: bytes) -> Format | None:
     if "\0" in text or not text.strip():
         return None
     if looks_like_json(head):
-        return _JSON
+        return JSON
     lines = [line for line in text.splitlines()[: None if len(head) < HEAD else -1] if line.strip()][:_LINES]
     if lines and all(map(_SVMLIGHT_LINE.fullmatch, lines)):
         return _SVMLIGHT
