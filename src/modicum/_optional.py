@@ -11,6 +11,7 @@ EXTRAS = {
     "pyarrow": "cli",
     "matplotlib": "cli",
     "jinja2": "cli",
+    "fsspec": "cloud",
 }
 
 

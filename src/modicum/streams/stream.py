@@ -45,10 +45,14 @@ def stream(
 
     - arrays, sparse matrices (converted to CSR once) and anything else two-dimensional that can be sliced by rows;
     - data frames of pandas, polars, pyarrow and others, through Arrow;
-    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, svmlight (text formats may be gzipped), .npy (read
-      in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole);
-    - a folder or a glob: its files in sorted order, all of one format; subfolders are ignored;
-    - `-`, standard input: CSV, JSON lines or an Arrow stream, detected by the first bytes;
+    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, JSON (an array of objects), svmlight, text (one per
+      line), .npy (read in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole); text
+      formats may be compressed with gzip, bzip2, xz or Zstandard, told by the first bytes;
+    - a folder or a glob: its files in sorted order, all of one format; stray files are skipped; subfolders are ignored,
+      except in folders of images, which become a table with the column `path`;
+    - `Paths(...)`: several files, folders, globs or URLs as one source;
+    - URLs such as s3://bucket/x.parquet, through fsspec (`modicum[cloud]`);
+    - `-`, standard input: CSV, JSON lines, a JSON array or an Arrow stream, also compressed, told by the first bytes;
     - a list of objects, of rows of numbers, or of chunks; any iterable or iterator of chunks, each X, (X, y) or
       (X, y, weight). A torch DataLoader is such an iterable;
     - another Stream, which is returned unchanged.
@@ -139,6 +143,8 @@ class Stream:
         Names of the columns of targets and weights, if the source has names.
     left_out : dict of str to str
         Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
+    skipped : list of str
+        Files of a folder that were not read, with the reason.
     name : str
         Name of the source in messages.
     width : int or None
@@ -177,6 +183,7 @@ class Stream:
     target = property(lambda self: self._reader.target)
     weight = property(lambda self: self._reader.weight)
     left_out = property(lambda self: self._reader.left_out)
+    skipped = property(lambda self: self._reader.skipped)
     name = property(lambda self: self._reader.name)
     width = property(lambda self: self._reader.width)
     rereadable = property(lambda self: self._reader.rereadable)

@@ -32,6 +32,7 @@ class Reader:
     target: str | None = None  # name of the column of targets
     weight: str | None = None  # name of the column of weights
     left_out: dict[str, str] = {}  # columns that are not features because of their type, with that type
+    skipped: list[str] = []  # files of a folder or glob that are not read, each with the reason in parentheses
     row_bytes: float | None = None  # of a row of X, if known without reading
     rereadable = True
     background = False  # whether a thread should read ahead, because reading waits for a disk
