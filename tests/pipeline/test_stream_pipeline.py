@@ -254,3 +254,23 @@ def test_polars_and_arrow_are_rows():
     model = pipeline(modicum.OnlineKMeans(3, random_state=0)).fit(rows)
     for other in (pl.from_pandas(rows), pa.Table.from_pandas(rows)):
         assert np.array_equal(model.predict(other), model.predict(rows))
+
+
+def test_sorted_files_are_prepared_by_rows_from_all_over(tmp_path):
+    rows = pd.DataFrame({"x": np.sort(np.random.default_rng(0).normal(1000, 100, 20_000)), "c": ["a", "b"] * 10_000})
+    rows.to_parquet(tmp_path / "sorted.parquet")
+    model = make_pipeline(TableEncoder(1000), modicum.OnlineKMeans(3)).learn(tmp_path / "sorted.parquet")
+    column = model.encoder_._columns[0]
+    assert abs(column.center - 1000) < 20
+    assert abs(column.scale - 100) < 20
+    assert stream(rows, raw=True).spread(500).num_rows == pytest.approx(500, abs=20)
+    assert stream(rows[:300], raw=True).spread(500).num_rows == 300
+
+
+def test_fitted_steps_make_a_pipeline():
+    rows = orders(500)
+    encoder = TableEncoder().fit(rows)
+    learner = modicum.OnlineKMeans(3, random_state=0).fit(encoder.transform(rows))
+    model = modicum.StreamPipeline.of(encoder, learner)
+    again = modicum.StreamPipeline.from_bytes(model.to_bytes())
+    assert np.array_equal(again.predict(rows), learner.predict(encoder.transform(rows)))

@@ -95,7 +95,7 @@ class StreamPipeline(TakesTables):
     them, and the original rows of picks are kept.
     """
 
-    _unsaved = (*Learner._unsaved, "_told")
+    _unsaved = (*Learner._unsaved, "_told", "_sample")
     _constraints = {"steps": [STEPS], "keep_records": [TRUTH], "random_state": [RANDOM_STATE]}
     _invariants = {
         "_waiting": [NULL, Is(BufferedRows)],
@@ -123,6 +123,7 @@ class StreamPipeline(TakesTables):
     # ---- learning --------------------------------------------------------------------------------
 
     def _expect_columns(self, rows: Stream) -> None:
+        self._sample = None if self._is_fitted() or rows.table_columns is None else rows.spread(self._n_first())
         self._told = {
             name: reason for name, reason in ((rows.target, "the target"), (rows.weight, "weights")) if name is not None
         }
@@ -151,7 +152,9 @@ class StreamPipeline(TakesTables):
         self._learn_rows(self._fitted, X, y, weight, row_ids)
 
     def _n_first(self) -> int:
-        """Rows that are held before the preparations are decided."""
+        """Rows that are held before the preparations are decided: one if rows from all over the source decide."""
+        if vars(self).get("_sample") is not None:
+            return 1
         return max((step.n_first for _, step in self.steps[:-1] if not step._is_fitted()), default=1)
 
     def _waiting_bytes(self) -> int:
@@ -165,13 +168,15 @@ class StreamPipeline(TakesTables):
         X, y, weight, ids = waiting.contents
         self._stream_number = _digest(X)
         try:
-            fitted, Z = [], X
+            fitted: list[Any] = []
+            Z, sample = X, self.__dict__.pop("_sample", None)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
                 if isinstance(own, TableEncoder) and not own._is_fitted():
                     own._reserve(self._reserved)
                 if not own._is_fitted():
-                    own.partial_fit(Z)._end_of_stream()
+                    own.partial_fit(Z if sample is None else sample)._end_of_stream()
+                sample = None if sample is None else own.transform(sample)
                 fitted.append(own)
                 Z = fitted[-1].transform(Z)
             fitted.append(self._new_learner(fitted, X, Z))
@@ -265,6 +270,20 @@ class StreamPipeline(TakesTables):
             self._begin()
         if self._fitted is not None and self._fitted[-1]._is_fitted():
             self._fitted[-1]._guard().run(self._fitted[-1]._end_of_stream)
+
+    @classmethod
+    def of(cls, *fitted: Learner) -> "StreamPipeline":
+        """The pipeline of preparations and a learner that have been fitted one after the other."""
+        made = make_pipeline(*map(clone, fitted), keep_records=False)
+        first, learner = fitted[0], copy.deepcopy(fitted[-1])
+        for name in ("_kind", "_dtype", "n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(made, name, getattr(first, name))
+        made.n_seen_, made._position, made._rng = learner.n_seen_, learner._position, learner._rng
+        made._fitted = [*(copy.deepcopy(step) for step in fitted[:-1]), learner]
+        made._waiting = made._records = None
+        made._reserved, made._stream_number, made._n_keys, made._n_dropped = {}, 0, 0, 0
+        return made
 
     def branch(self) -> Self:
         """A pipeline with the same preparation that has learned nothing yet: for another shard, to be merged later."""

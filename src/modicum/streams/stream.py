@@ -23,6 +23,7 @@ from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.objects import OBJECT_BYTES
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
+SPREAD_BLOCKS = 32  # places of a source that `spread` looks at
 CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size is not given
 
 
@@ -235,6 +236,19 @@ class Stream:
             length = "" if self.n_rows is None else f"; it has {self.n_rows:,}"
             raise DataError(f"{name}: no row {rows[count(found)]:,} (counted from 0){length}.")
         return pick(found, order)
+
+    def spread(self, n: int) -> Any:
+        """About `n` rows from all over the source; None if its length is not known, or if it can be read only once.
+
+        Reads a few blocks of consecutive rows, evenly spaced: a look at sorted rows that the first rows do not give.
+        """
+        if not self.rereadable or not self.n_rows:
+            return None
+        size = -(-n // SPREAD_BLOCKS)
+        middles = (np.arange(SPREAD_BLOCKS) + 0.5) / SPREAD_BLOCKS * self.n_rows
+        starts = np.maximum(middles - size / 2, 0).astype(np.int64)
+        ids = np.unique(starts[:, None] + np.arange(size)) if self.n_rows > n else np.arange(self.n_rows)
+        return self.take(ids[ids < self.n_rows])
 
     def _check(self) -> None:
         name = self._reader.name
