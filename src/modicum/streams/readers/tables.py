@@ -23,6 +23,7 @@ class TableFile:
     n_rows: int | None = None
     rereadable = True
     background = True
+    reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
 
     def __init__(self, name: str):
         self.name = name
@@ -79,6 +80,8 @@ class Tables(Reader):
         chosen = dict.fromkeys([*choice.features, choice.target, choice.weight])  # no column is read twice
         fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
+        for file in files:
+            file.reading = self._schema
         schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
         self._dtype = float_type(_numpy_type(s.field(column).type) for s in schemas for column in self.columns)
         self.row_bytes = self.width * np.dtype(self._dtype).itemsize
@@ -155,7 +158,8 @@ def _refuse_stray_text(file: TableFile, columns: list[str]) -> None:
     if cell := file.stray_text(columns):
         row, column, text = cell
         what = "UTF-8 text" if isinstance(text, bytes) else "a number, but most cells are"
-        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=."
+        save = " Or save the file as UTF-8." if isinstance(text, bytes) else ""
+        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=.{save}"
         raise bad_cell(file.name, row, column, problem)
 
 
