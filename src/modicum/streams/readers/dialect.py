@@ -120,9 +120,10 @@ def _preamble(head: bytes) -> tuple[int, list[int], str | None]:
 
 def _commented_header(head: bytes, comment: int, start: int, delimiter: str) -> int | None:
     """Where the names start in a comment such as `#a,b`, if the next line is a row with as many cells."""
-    begin = comment + len(head[comment:start]) - len(head[comment:start].lstrip(b"# \t"))
+    line = head[comment:start].lstrip(b"# \t")
+    begin = start - len(line)
     rows = [*islice(_rows(head[begin:], delimiter), 2)]
-    if len(rows) < 2 or not 2 <= len(rows[0]) == len(rows[1]):
+    if not line.strip() or len(rows) < 2 or not 2 <= len(rows[0]) == len(rows[1]):
         return None
     names, cells = ([_kind(cell, ".") for cell in row] for row in rows)
     return begin if set(names) == {"text"} and "number" in cells else None

@@ -534,7 +534,8 @@ class JsonLines(TextFile):
             except DataError:  # about a value that only pyarrow rejects: find it by halving
                 half = len(rows) // 2
                 parts += [rows[half:], rows[:half]] if half else []
-        return pa.concat_tables([table for table in tables if len(table)], promote_options="permissive"), kept
+        tables = [table for table in tables if len(table)] or [pa.table({})]
+        return pa.concat_tables(tables, promote_options="permissive"), kept
 
     def _parse(self, lines: bytes, row: int, fields: Any = None) -> Any:
         """Lines that start at `row` of the file as a table with these fields, or all."""
