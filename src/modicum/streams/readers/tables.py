@@ -23,6 +23,7 @@ class TableFile:
     n_rows: int | None = None
     rereadable = True
     background = True
+    reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
 
     def __init__(self, name: str):
         self.name = name
@@ -92,6 +93,8 @@ class Tables(Reader):
             chosen = dict.fromkeys(range(len(names)))
         fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
+        for file in files:
+            file.reading = self._schema
         if wanted.raw:
             self.row_bytes = sum(_cell_bytes(field.type) for field in self._schema)
             return
@@ -196,7 +199,8 @@ def _refuse_stray_text(file: TableFile, columns: list[str]) -> None:
     if cell := file.stray_text(columns):
         row, column, text = cell
         what = "UTF-8 text" if isinstance(text, bytes) else "a number, but most cells are"
-        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=."
+        save = " Or save the file as UTF-8." if isinstance(text, bytes) else ""
+        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=.{save}"
         raise bad_cell(file.name, row, column, problem)
 
 
