@@ -8,7 +8,7 @@ Chunk i of a pass always starts at row i * chunk_size, however the source is div
 """
 
 import operator
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from typing import Any
@@ -37,6 +37,9 @@ def stream(
     shuffle_buffer: int = 0,
     start: int = 0,
     random_state: int | np.random.Generator | None = None,
+    follow: bool = False,
+    files: Sequence[str] | None = None,
+    first_row: int = 0,
 ) -> "Stream":
     """Read rows from almost anything, in chunks and bounded memory.
 
@@ -53,7 +56,8 @@ def stream(
     - another Stream, which is returned unchanged.
 
     Every chunk but the last of a pass has `chunk_size` rows. Chunks of arrays in memory are views. Files are read
-    by a thread that is one chunk ahead.
+    by a thread that is one chunk ahead. A pipe and a source that is followed are read as their rows come: a chunk
+    has what is there, at most `chunk_size` rows.
 
     Without `columns`, X has all numeric columns except target and weight; columns of other types are left out
     (`Stream.take` returns them). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
@@ -83,6 +87,13 @@ def stream(
         are read again from the first row of the pass.
     random_state : int, Generator or None, default=None
         Seed of the shuffle buffer. Resuming repeats the same order only for an int.
+    follow : bool, default=False
+        Go on at the end of the source: wait for lines that are appended to a file (CSV, TSV or JSON lines), or for
+        new files in a folder or glob, which are read once they have stopped growing. Ends only when stopped.
+    files : list of str, default=None
+        Files of a folder or glob to read first, in this order: `Stream.files` of an earlier run. New ones follow.
+    first_row : int, default=0
+        The row number of the first row, for a source that continues another one.
 
     Returns
     -------
@@ -103,13 +114,14 @@ def stream(
         return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
     return Stream(
-        open_reader(source, Wanted(as_keys(columns), **keys)),
+        open_reader(source, Wanted(as_keys(columns), **keys), follow=follow, files=files or ()),
         arrays,
         chunk_size=None if chunk_size is None else _integer("chunk_size", chunk_size, 1),
         passes=_integer("passes", passes, 1),
         shuffle_buffer=_integer("shuffle_buffer", shuffle_buffer, 0),
         start=_integer("start", start, 0),
         seed=_seed(random_state),
+        first_row=_integer("first_row", first_row, 0),
     )
 
 
@@ -143,6 +155,14 @@ class Stream:
         For example "200,000 rows x 16 columns of flights/*.parquet".
     rereadable : bool
         Whether the source can be read more than once.
+    live : bool
+        Whether rows are read as they come: from a pipe, or from a source that is followed.
+    on_idle : callable or None
+        Called now and then while a live stream waits for rows.
+    files : list of str or None
+        Files in the order in which they are read.
+    first_row : int
+        The number of the first row.
     """
 
     def __init__(
@@ -155,11 +175,13 @@ class Stream:
         shuffle_buffer: int,
         start: int,
         seed: int,
+        first_row: int = 0,
     ):
         self._reader, self._arrays = reader, arrays
         self._passes, self._shuffle_buffer, self._start, self._seed = passes, shuffle_buffer, start, seed
         self._spent = False
         self.position = start
+        self.first_row = first_row
         self.chunk_size = chunk_size
         if chunk_size is None and reader.row_bytes is not None:
             self.chunk_size = _chunk_rows(reader.row_bytes)
@@ -172,6 +194,22 @@ class Stream:
     name = property(lambda self: self._reader.name)
     width = property(lambda self: self._reader.width)
     rereadable = property(lambda self: self._reader.rereadable)
+    live = property(lambda self: self._reader.live)
+    files = property(lambda self: self._reader.files)
+
+    @property
+    def on_idle(self) -> Callable[[], object] | None:
+        return None if self._reader.wait is None else self._reader.wait.idle
+
+    @on_idle.setter
+    def on_idle(self, function: Callable[[], object] | None) -> None:
+        if self._reader.wait is not None:
+            self._reader.wait.idle = function
+
+    def stop(self) -> None:
+        """End the wait for rows, now or when it begins, by a `Stopped`; to be called by a handler of signals."""
+        if self._reader.wait is not None:
+            self._reader.wait.stop()
 
     @property
     def total(self) -> int | None:
@@ -212,9 +250,9 @@ class Stream:
         name = self._reader.name
         if not self.rereadable:
             raise DataError(f"{name} can be read only once, so its rows can't be taken.")
-        rows, order = np.unique(np.asarray(row_ids, dtype=np.int64), return_inverse=True)
+        rows, order = np.unique(np.asarray(row_ids, dtype=np.int64) - self.first_row, return_inverse=True)
         if len(rows) and rows[0] < 0:
-            raise DataError(f"{name}: row numbers start at 0; got {rows[0]}.")
+            raise DataError(f"{name}: row numbers start at {self.first_row:,}; got {rows[0] + self.first_row:,}.")
         found = self._reader.take(rows)
         if count(found) < len(rows):
             length = "" if self.n_rows is None else f"; it has {self.n_rows:,}"
@@ -227,6 +265,8 @@ class Stream:
             raise DataError(
                 f"{name} can be read only once; passes={self._passes} needs a source that can be read again."
             )
+        if self._passes > 1 and self.live:
+            raise DataError(f"{name} is followed and has no end; passes={self._passes} needs one.")
         if self.total is not None and self._start > self.total:
             raise self._beyond(self.total)
         for option, values in self._arrays.items():
@@ -264,8 +304,9 @@ class Stream:
             self.chunk_size = _chunk_rows(_row_bytes(first.X))
             blocks = chain([first], blocks)
         if self._shuffle_buffer:
-            blocks = shuffled(blocks, self._shuffle_buffer, np.random.default_rng([self._seed, index]))
-        yield from cut(blocks, self.chunk_size)
+            rng = np.random.default_rng([self._seed, index])
+            blocks = shuffled(blocks, self._shuffle_buffer, rng, live=self.live)
+        yield from cut(blocks, self.chunk_size, live=self.live)
 
     def _numbered(self, row: int) -> Iterator[Chunk]:
         """Blocks of the reader from `row` on as chunks of any length; y and weight may have been given as arrays."""
@@ -273,7 +314,7 @@ class Stream:
             end = row + count(X)
             y = self._arrays["target"][row:end] if "target" in self._arrays else y
             weight = self._arrays["weight"][row:end] if "weight" in self._arrays else weight
-            yield Chunk(X, y, weight, np.arange(row, end))
+            yield Chunk(X, y, weight, np.arange(row, end) + self.first_row)
             row = end
 
 

@@ -1,6 +1,6 @@
 """One reader per kind of source; `open_reader` finds the one for a source."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -11,6 +11,7 @@ from modicum.streams.readers.arrays import array_reader
 from modicum.streams.readers.base import Reader
 from modicum.streams.readers.columns import Wanted
 from modicum.streams.readers.files import path_reader
+from modicum.streams.readers.following import following_reader
 from modicum.streams.readers.frames import frame_reader
 from modicum.streams.readers.iterables import Chunks, sequence_reader
 
@@ -28,8 +29,12 @@ _KINDS: list[tuple[Callable[[Any], bool], Callable[[Any, Wanted], Reader]]] = [
 ]
 
 
-def open_reader(source: Any, wanted: Wanted) -> Reader:
-    """The reader of the `wanted` columns of `source`."""
+def open_reader(source: Any, wanted: Wanted, *, follow: bool = False, files: Sequence[str] = ()) -> Reader:
+    """The reader of the `wanted` columns of `source`, of which `files` are read first."""
+    if follow:
+        return following_reader(source, wanted, files)
+    if files:
+        return path_reader(source, wanted, files)
     for is_kind, reader in _KINDS:
         if is_kind(source):
             return reader(source, wanted)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError, ModicumError
+from modicum.streams.readers.live import Wait
 
 MOST_COLUMNS = 1 << 24  # of a sparse source, in which a few bytes can name any column
 
@@ -33,6 +34,13 @@ class Reader:
     row_bytes: float | None = None  # of a row of X, if known without reading
     rereadable = True
     background = False  # whether a thread should read ahead, because reading waits for a disk
+    wait: Wait | None = None  # of a source that is read as its rows come
+    files: list[str] | None = None  # paths in the order in which they are read
+
+    @property
+    def live(self) -> bool:
+        """Whether rows are passed on as they come, rather than waited for to fill a chunk."""
+        return self.wait is not None
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         """Blocks from row `start` on, of about `size` rows. `start` is 0 where `n_rows` is None."""

@@ -65,23 +65,37 @@ FORMATS = {
 }
 
 
-def path_reader(source: str | os.PathLike[str], wanted: Wanted) -> Reader:
-    """The reader for a path; all files of a folder or glob must have one format."""
+def path_reader(source: str | os.PathLike[str], wanted: Wanted, files: Sequence[str] = ()) -> Reader:
+    """The reader for a path; all files of a folder or glob must have one format. `files` of it are read first."""
     name = os.fspath(source)
     if name == "-":
         return Tables([_stdin_table()], "standard input", wanted)
     if named := re.fullmatch(r"(.+\.npz):(.+)", name):  # one array of several
         path, array = named.groups()
         return _arrays(partial(npz_rows, array=array))([_existing(path)], name, wanted)
-    paths = _paths(name)
+    paths = in_order(paths_of(name), files)
+    reader = format_of(paths, name).read(paths, name, wanted)
+    reader.files = [str(path) for path in paths]
+    return reader
+
+
+def in_order(paths: Sequence[Path], first: Sequence[str]) -> list[Path]:
+    """The paths, those named in `first` before the others and in that order; a DataError if one is missing."""
+    if missing := set(first) - {str(path) for path in paths}:
+        raise DataError(f"{min(missing)}: no such file, but it was read before.")
+    return [Path(name) for name in first] + [path for path in paths if str(path) not in set(first)]
+
+
+def format_of(paths: Sequence[Path], name: str) -> Format:
+    """The format that all files have."""
     formats = {_format(path): path for path in paths}
     if len(formats) > 1:
         files = " and ".join(f"{path} ({kind.name})" for kind, path in list(formats.items())[:2])
         raise DataError(f"{name}: all files must have the same format; got {files}. Give a glob such as *.csv.")
-    return next(iter(formats)).read(paths, name, wanted)
+    return next(iter(formats))
 
 
-def _paths(name: str) -> list[Path]:
+def paths_of(name: str) -> list[Path]:
     """The files that a name matches, sorted."""
     if os.path.isdir(name):
         # Other programs write files such as _SUCCESS or .crc beside the data.

@@ -13,6 +13,7 @@ from modicum._optional import require
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import MISSING, Block, Reader, bad_cell, float_type, naming, offsets_of, refuse_gaps
 from modicum.streams.readers.columns import Wanted, choose
+from modicum.streams.readers.live import Wait
 
 
 class TableFile:
@@ -23,6 +24,7 @@ class TableFile:
     n_rows: int | None = None
     rereadable = True
     background = True
+    wait: Wait | None = None  # of a file that is read as its rows come
 
     def __init__(self, name: str):
         self.name = name
@@ -63,7 +65,7 @@ class Tables(Reader):
 
         first = files[0]
         self.name = name
-        self.rereadable, self.background = first.rereadable, first.background
+        self.rereadable, self.background, self.wait = first.rereadable, first.background, first.wait
         self.table_columns = names = list(first.schema.names)
         choice = choose(wanted, name, len(names), names, _numeric_columns(first.schema))
         self.columns, self.width = [names[j] for j in choice.features], len(choice.features)

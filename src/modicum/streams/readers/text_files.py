@@ -14,6 +14,7 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import bad_cell, bad_row, join, naming, pick_from
 from modicum.streams.readers.bytes_in import BOM, TEXT_BYTES, ByteSource, line_blocks, nonblank
+from modicum.streams.readers.live import row_blocks
 from modicum.streams.readers.tables import TableFile, is_numeric, stack
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
@@ -27,7 +28,8 @@ class TextFile(TableFile):
 
     def __init__(self, source: ByteSource):
         super().__init__(source.name)
-        self.rereadable = self.background = source.rereadable
+        self.rereadable, self.wait = source.rereadable, source.wait
+        self.background = source.rereadable and source.wait is None
         self._source = source
 
     def read_as(self, field: Any, is_target: bool) -> Any:
@@ -94,14 +96,14 @@ class Csv(TextFile):
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         types = {field.name: field.type for field in fields}
-        return self._batches(include_columns=fields.names, column_types=types, strings_can_be_null=True)
+        return self._batches(True, include_columns=fields.names, column_types=types, strings_can_be_null=True)
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         """All cells as bytes, so that cells of other columns can't fail to parse."""
         import pyarrow as pa
 
         as_bytes = dict.fromkeys(self._names, pa.binary())
-        return pick_from(self._batches(column_types=as_bytes, strings_can_be_null=True, null_values=[""]), rows)
+        return pick_from(self._batches(False, column_types=as_bytes, strings_can_be_null=True, null_values=[""]), rows)
 
     def assemble(self, batches: list[Any]) -> Any:
         table = stack(batches) if batches else self.schema.empty_table()
@@ -122,11 +124,40 @@ class Csv(TextFile):
             raise DataError(f"{self.name}: no row below the header has its {len(self._names):,} columns.")
         return sample
 
-    def _batches(self, **convert: Any) -> Iterator[Any]:
+    def _batches(self, live: bool, **convert: Any) -> Iterator[Any]:
+        """Batches of the file; with `live`, rows that are still to come are waited for."""
+        row = 0
+        with self._source.open_live() if live else self._source.open() as file:
+            for part in [file] if self._source.wait is None else self._parts(file):
+                for batch in self._parsed(part, row, **convert):
+                    row += batch.num_rows
+                    yield batch
+
+    def _parts(self, file: BinaryIO) -> Iterator[BinaryIO]:
+        """The rows of a live file as they come, each time as a whole file with a header.
+
+        One parser for all would read ahead in a thread of its own, and would hold back the last rows that came.
+        """
+        header = b""
+        with naming(self.name):
+            for rows in row_blocks(file, self._delimiter, TEXT_BYTES, self._source.complete):
+                if rows.strip():
+                    yield io.BytesIO(header + rows)
+                    header = self._header_line
+
+    @property
+    def _header_line(self) -> bytes:
+        line = io.StringIO()
+        if self._has_header:
+            csv.writer(line, delimiter=self._delimiter).writerow(self._names)
+        return line.getvalue().encode()
+
+    def _parsed(self, file: BinaryIO, row: int, **convert: Any) -> Iterator[Any]:
+        """Batches of a file, or of a part of it that starts at `row`."""
         from pyarrow.csv import ConvertOptions, open_csv
 
         options = {**self._options(TEXT_BYTES), "convert_options": ConvertOptions(**convert)}
-        with self._errors(), self._source.open() as file:
+        with self._errors(row):
             quotes = _Quotes(file, self._delimiter)
             with open_csv(quotes, **options) as reader:
                 yield from reader
@@ -143,8 +174,11 @@ class Csv(TextFile):
         return {"read_options": read, "parse_options": parse}
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Errors of pyarrow with our row numbers and column names: it counts the header, and numbers the columns."""
+    def _errors(self, first: int = 0) -> Iterator[None]:
+        """Errors of pyarrow with our row numbers and column names: it counts the header, and numbers the columns.
+
+        `first` is the row of the file at which its rows start.
+        """
         import pyarrow as pa
 
         try:
@@ -158,7 +192,7 @@ class Csv(TextFile):
             if not (found := _ARROW_CSV_ERROR.match(str(error.__cause__))):
                 raise
             column, number, problem = found.groups()
-            row = int(number) - 1 - self._has_header
+            row = first + int(number) - 1 - self._has_header
             if column is None:
                 raise bad_row(self.name, row, problem) from None
             problem += ". Correct it, or choose other columns with columns=."
@@ -206,15 +240,14 @@ class JsonLines(TextFile):
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         row = 0
-        with self._source.open() as file:
-            for block in line_blocks(file):
-                table = self._parse(block, row, fields)
-                row += table.num_rows
-                yield from table.to_batches()
+        for block in self._source.lines():
+            table = self._parse(block, row, fields)
+            row += table.num_rows
+            yield from table.to_batches()
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         with self._source.open() as file:
-            return pick_from(map(nonblank, line_blocks(file)), rows)
+            return pick_from(map(nonblank, line_blocks(file, complete=self._source.complete)), rows)
 
     def assemble(self, batches: list[Any]) -> Any:
         import pyarrow as pa
