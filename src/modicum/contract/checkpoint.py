@@ -74,8 +74,8 @@ class Checkpoint:
             is_last = file == [*(self.files or {})][-1]
             if now < before or (now > before and not (is_last and may_grow)):
                 raise StateError(
-                    f"{file} has changed since {self.path} was written: {before:,} bytes then, {now:,} now. Restore it, "
-                    f"or delete {self.path} to start over."
+                    f"{file} has changed since {self.path} was written: {before:,} bytes then, {now:,} now. "
+                    f"Restore it, or delete {self.path} to start over."
                 )
             grown |= now > before
         return grown
