@@ -10,7 +10,7 @@ from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
 from modicum.cli.output import check_output, free_name, writer
 from modicum.cli.picks import picked_rows
 from modicum.cli.printing import say
-from modicum.cli.run import Job
+from modicum.cli.run import Job, Run
 from modicum.cli.sources import Source
 from modicum.contract.picks import Picks
 
@@ -34,15 +34,25 @@ def select(
     job = Job.take_from(given)
     learner = make_learner(objective, given, job.target)
     check_output(output)
-    run = job.learn(learner, source, save=save)
-    picks = run.learner.picks()
-    columns, order = picked_rows(picks, run.rows), _order(picks)
-    with writer(output, csv=csv, table=table) as write:
-        facts = {free_name(name, columns): column for name, column in _facts(picks).items()}
-        write({name: _reorder(column, order) for name, column in {**facts, **columns}.items()})
+
+    def write_picks(run: Run) -> dict[str, Any]:
+        picks = run.learner.picks()
+        columns, order = picked_rows(picks, run.rows), _order(picks)
+        if output is None and run.goes_on:
+            return columns
+        with writer(output, csv=csv, table=table) as write:
+            facts = {free_name(name, columns): column for name, column in _facts(picks).items()}
+            write({name: _reorder(column, order) for name, column in {**facts, **columns}.items()})
+        return columns
+
+    def renew(run: Run) -> None:
+        job.write_report(run, write_picks(run))
+
+    run = job.learn(learner, source, save=save, output=output, renew=renew)
+    columns = write_picks(run)
     success = _success(run.learner, objective)
     say(
-        f"{len(order)} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
+        f"{len(run.learner.picks())} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
         + (f"; picks in {output}" if output else "")
     )
     job.write_report(run, columns)
