@@ -84,6 +84,7 @@ class Folders(Reader):
     """
 
     files: list[str]
+    wait: Wait
 
     def __init__(self, paths: Paths, wanted: Wanted, files: Sequence[str]):
         self.name, self._paths, self._wanted = paths.name, paths, wanted

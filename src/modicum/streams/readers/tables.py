@@ -38,11 +38,15 @@ class TableFile:
     reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
     wait: Wait | None = None  # of a file that is read as its rows come
     bad: BadRows | None = None  # rows that the last pass left out
-    notes: Sequence[str] = ()  # what was assumed about the file
 
     def __init__(self, name: str):
         self.name = name
         require("pyarrow", f"reading {self.label}")
+
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed about the file, each one sentence."""
+        return []
 
     def read_as(self, field: Any, is_target: bool) -> Any:
         """The field with the type to read it with."""

@@ -57,11 +57,6 @@ class TextFile(TableFile):
         self.bad = BadRows(self.name)
         self._source, self._options = source, options
 
-    @property
-    def notes(self) -> list[str]:
-        """What was assumed about the file, each one sentence."""
-        return []
-
     @cached_property
     def schema(self) -> Any:
         import pyarrow as pa
@@ -260,10 +255,10 @@ class Csv(TextFile):
 
         One parser for all would read ahead in a thread of its own, and would hold back the last rows that came.
         """
-        marks = " \t" if self.dialect.delimiter == " " else self.dialect.delimiter
+        marks, blank = (" \t", b" \t\r\n") if self.dialect.delimiter == " " else (self.dialect.delimiter, b"\r\n")
         with naming(self.name):
             for rows in row_blocks(file, marks, TEXT_BYTES, self._source.complete):
-                if rows.strip(b"\r\n"):
+                if rows.strip(blank):  # pyarrow refuses to read nothing
                     yield io.BytesIO(rows)
 
     def _parsed(self, file: BinaryIO, options: dict[str, Any], first: int) -> Iterator[Any]:
@@ -416,7 +411,8 @@ def _not_castable(cells: Any, kind: Any) -> np.ndarray:
 def _wrong_type(cell: str, kind: Any) -> str:
     if NOT_UTF8 in cell:
         return "not UTF-8 text"
-    return f"{cell[:60]!r} is not {_ARROW_TYPES.get(re.match(r'[a-z]+[0-9]*', str(kind))[0], str(kind))}"
+    word = re.split(r"\W", str(kind))[0]  # timestamp[s] is of the type timestamp
+    return f"{cell[:60]!r} is not {_ARROW_TYPES.get(word, str(kind))}"
 
 
 codecs.register_error("modicum.not_utf8", lambda error: (NOT_UTF8, error.end))  # type: ignore[attr-defined]
