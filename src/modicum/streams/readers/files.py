@@ -271,7 +271,7 @@ def _warn_of_repeated(files: Sequence[File]) -> None:
     first = set(map(id, _distinct(files).values()))
     repeated = [file for file in files if id(file) not in first]
     more = f" (and {len(repeated) - 1:,} more)" if len(repeated) > 1 else ""
-    warnings.warn(f"{repeated[0]}{more} is named more than once, and read once.", DataWarning, stacklevel=7)
+    warnings.warn(f"{repeated[0]}{more} is named more than once, and read once.", DataWarning, stacklevel=6)
 
 
 def _stdin_table(options: TextOptions) -> TableFile:
