@@ -37,7 +37,7 @@ def coreset(
     """
     job = Job.take_from(given)
     learner = MODELS.make(model, given)
-    files = {"output": output, "save": save, "report": job.report, "others": (job.checkpoint,)}
+    files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
     run = job.learn(learner, source, save=save)
     points, weights = run.learner.as_sample()

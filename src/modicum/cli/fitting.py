@@ -23,7 +23,7 @@ def fit_command(cls: type[Learner]) -> Any:
     def fit(source: Source, output: Output = Path("state.mcm"), force: o.Force = False, **given: Any) -> None:
         job = Job.take_from(given)
         learner = o.make_learner(cls, given)
-        check_writing(source, learner, save=output, report=job.report, others=(job.checkpoint,), force=force)
+        check_writing(source, learner, save=output, report=job.report, other=job.checkpoint, force=force)
         run = job.learn(learner, source, save=output)
         say(f"{run.learner.n_seen_:,} rows learned in {run.seconds:.1f} s; state in {output}")
         job.write_report(run, picked_rows(run.learner.picks(), run.rows) if job.report and job.text else None)

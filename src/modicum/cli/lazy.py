@@ -15,6 +15,7 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
+USAGE_ERROR: Any = typer.BadParameter.__bases__[0]  # which typer does not export
 KINDS = {"<str>": "TEXT", "<int>": "NUMBER", "<float>": "NUMBER", "<path>": "FILE", "INTEGER": "NUMBER", "PATH": "FILE"}
 
 
@@ -138,12 +139,12 @@ def _suggesting(ctx: Any, parse: Callable[..., list[str]], args: list[str]) -> l
     """The parsed arguments; an unknown option is refused with the options it may mean."""
     try:
         return parse(ctx, args)
-    except typer.BadParameter.__bases__[0] as error:  # the class of all usage errors, which typer does not export
+    except USAGE_ERROR as error:
         wrong = getattr(error, "option_name", None)
         if wrong is None or not hasattr(error, "possibilities"):
             raise
-        known = [flag for param in ctx.command.params for flag in param.opts if flag.startswith("--")]
-        alike = get_close_matches(wrong, known)
+        known = [flag.strip("-") for param in ctx.command.params for flag in param.opts if flag.startswith("--")]
+        alike = [f"--{flag}" for flag in get_close_matches(wrong.strip("-"), known, cutoff=0.7)]
         hint = _did_you_mean(alike) if alike else f"{ctx.command_path} --help lists all."
         ctx.fail(f"no option {wrong}. {hint}")
         raise

@@ -69,9 +69,9 @@ def kept_columns(text: str | None, rows: Stream) -> list[str]:
 
 def with_kept(rows: Stream, source: str, names: list[str]) -> Iterator[tuple[Chunk, dict[str, Any]]]:
     """The chunks of a stream, each with the named columns of its rows, of any type."""
-    again = stream(source) if names else None
+    again = stream(source) if names else rows
     for chunk in rows:
-        taken = None if again is None else again.take(chunk.row_ids)
+        taken = again.take(chunk.row_ids) if names else {}
         yield chunk, {name: taken[name] for name in names}
 
 

@@ -10,6 +10,8 @@ from modicum.cli.output import ENDINGS, check_folder, check_output
 from modicum.contract.loading import read_content
 from modicum.exceptions import DataError, StateError
 
+WAY_OUT = "choose another name, or replace it with --force"
+
 
 def check_writing(
     source: str | Iterable[str],
@@ -18,7 +20,7 @@ def check_writing(
     output: Path | None = None,
     save: Path | None = None,
     report: Path | None = None,
-    others: Iterable[Path | None] = (),
+    other: Path | None = None,
     force: bool = False,
     csv: bool = False,
     table: bool = False,
@@ -30,14 +32,14 @@ def check_writing(
     output : where a table is written, with the flags `csv` and `table`
     save : where the state of the learner is written; `force` replaces any file there
     report : where a page is written, for which extras are needed
-    others : further files, such as a checkpoint
+    other : one more file, such as a checkpoint
     """
     if csv and table:
         raise DataError("--csv and --table exclude each other: give one of them.")
     check_output(output)
-    for path in (save, report, *others):
+    for path in (save, report, other):
         check_folder(path)
-    for path in (output, save, report, *others):
+    for path in (output, save, report, other):
         check_not_read(path, source)
     for package in ("jinja2", "matplotlib") if report is not None else ():
         require(package, "reports")
@@ -64,8 +66,7 @@ def check_replaced(path: Path | None, learner: Any, *, force: bool) -> None:
     try:
         held = read_content(path)["class"]
     except (StateError, KeyError):
-        way_out = "choose another name, or replace it with --force"
-        raise DataError(f"{path} exists and is not a state file of modicum: {way_out}.") from None
+        raise DataError(f"{path} exists and is not a state file of modicum: {WAY_OUT}.") from None
     kind = type(learner).__name__
     if held != kind:
-        raise DataError(f"{path} holds a {held}, not a {kind}: choose another name, or replace it with --force.")
+        raise DataError(f"{path} is the state of {held}, not of {kind}: {WAY_OUT}.")

@@ -33,7 +33,7 @@ def select(
     """
     job = Job.take_from(given)
     learner = make_learner(objective, given, job.target)
-    files = {"output": output, "save": save, "report": job.report, "others": (job.checkpoint,)}
+    files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
     run = job.learn(learner, source, save=save)
     picks = run.learner.picks()

@@ -61,7 +61,7 @@ def tradeoff(
     reading = Reading.take_from(given)
     tram = make_tram(model, risk, given)
     tried = None if n_points is None else _numbers(n_points)
-    files = {"output": output, "save": save, "report": report, "others": (curves,)}
+    files = {"output": output, "save": save, "report": report, "other": curves}
     check_writing(source, tram.estimator, **files, force=force, csv=csv, table=table)
     rows = reading.open(source, tram.random_state)
     with Progress() as progress, naming_source(rows, tram):
