@@ -28,7 +28,7 @@ def never_learns(monkeypatch):
     [
         (
             ["fit", "kmeans", "rows.parquet", "-o", "sample.mcm"],
-            "sample.mcm is the state of Reservoir, not of StreamKMeans",
+            "is the state of Reservoir, not of StreamKMeans",
         ),
         (["fit", "kmeans", "rows.parquet", "-o", "notes.txt"], "notes.txt exists and is not a state file of modicum"),
         (["fit", "kmeans", "rows.parquet", "-o", "rows.parquet"], "it is read as part of rows.parquet"),
@@ -42,7 +42,7 @@ def never_learns(monkeypatch):
         (["select", "rows.parquet", "--text", "position", "--report", "r.html"], "no such column in rows.parquet"),
         (
             ["select", "rows.parquet", "--save", "sample.mcm"],
-            "sample.mcm is the state of Reservoir, not of ExemplarClustering",
+            "is the state of Reservoir, not of ExemplarClustering",
         ),
         (["select", "rows.parquet", "-o", "rows.parquet"], "it is read as part of rows.parquet"),
         (["select", "*.parquet", "-o", "rows.parquet"], "it is read as part of *.parquet"),
@@ -51,12 +51,12 @@ def never_learns(monkeypatch):
         (["select", "rows.parquet", "--csv", "--table"], "--csv and --table exclude each other"),
         (
             ["coreset", "rows.parquet", "--save", "sample.mcm"],
-            "sample.mcm is the state of Reservoir, not of KMeansCoreset",
+            "is the state of Reservoir, not of KMeansCoreset",
         ),
         (["coreset", "rows.parquet", "--csv", "--table"], "--csv and --table exclude each other"),
         (
             ["tradeoff", "rows.parquet", "--save", "sample.mcm"],
-            "sample.mcm is the state of Reservoir, not of StreamKMeans",
+            "is the state of Reservoir, not of StreamKMeans",
         ),
         (["suggest-c", "rows.parquet", "--csv", "--table"], "--csv and --table exclude each other"),
         (["predict", "sample.mcm", "rows.parquet", "-o", "rows.parquet"], "it is read as part of rows.parquet"),
@@ -64,7 +64,7 @@ def never_learns(monkeypatch):
         (["picks", "sample.mcm", "--csv", "--table"], "--csv and --table exclude each other"),
         (
             ["merge", "sample.mcm", "same.mcm", "-o", "means.mcm"],
-            "means.mcm is the state of OnlineKMeans, not of Reservoir",
+            "is the state of OnlineKMeans, not of Reservoir",
         ),
         (["merge", "sample.mcm", "same.mcm", "-o", "nowhere/s.mcm"], "the folder nowhere does not exist"),
     ],
