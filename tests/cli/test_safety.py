@@ -21,6 +21,7 @@ def never_learns(monkeypatch):
         raise AssertionError("it has begun to learn")
 
     monkeypatch.setattr(Learner, "learn", refuse)
+    monkeypatch.setattr(modicum.Tram, "fit", refuse)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,15 @@ def never_learns(monkeypatch):
             ["tradeoff", "rows.parquet", "--save", "sample.mcm"],
             "is the state of Reservoir, not of StreamKMeans",
         ),
+        (
+            ["tradeoff", "rows.parquet", "--report", "r.html", "--repeats", "0"],
+            "--repeats takes a number from 1",
+        ),
+        (["tradeoff", "rows.parquet", "--curves", "notes.txt"], "notes.txt does not hold tradeoffs"),
+        (["select", "rows.parquet", "--locked", "nope.csv"], "--locked nope.csv: no such file"),
+        (["select", "rows.parquet", "--phantom", "fra"], "--phantom fra: no such file, and nothing else"),
+        (["demo", "--rows", "0"], "--rows takes a number from 1; got 0"),
+        (["demo", "--folder", "notes.txt"], "can't write to notes.txt: it is a file"),
         (["suggest-c", "rows.parquet", "--csv", "--table"], "--csv and --table exclude each other"),
         (["predict", "sample.mcm", "rows.parquet", "-o", "rows.parquet"], "it is read as part of rows.parquet"),
         (["predict", "sample.mcm", "rows.parquet", "--csv", "--table"], "--csv and --table exclude each other"),

@@ -63,6 +63,7 @@ def tradeoff(
     tried = None if n_points is None else _numbers(n_points)
     files = {"output": output, "save": save, "report": report, "other": curves}
     check_writing(source, tram.estimator, **files, force=force, csv=csv, table=table)
+    check_curves(repeats, curves)
     rows = reading.open(source, tram.random_state)
     with Progress() as progress, naming_source(rows, tram):
         tram.fit(rows, on_round=lambda tram: progress.tell(*_facts(tram.path_[-1])))
@@ -79,6 +80,14 @@ def tradeoff(
 
         write_tradeoff_report(report, tram, found, command=command_line(), source=rows.description)
         say(f"report in {report}")
+
+
+def check_curves(repeats: int, path: o.Path | None) -> None:
+    """Before the search: can curves be measured so, and added to that file?"""
+    if repeats < 1:
+        raise ValueError(f"--repeats takes a number from 1; got {repeats}.")
+    if path is not None and path.exists():
+        Tradeoff.read(path)
 
 
 def make_tram(model: str, risk: str, texts: dict[str, str | None]) -> Tram:

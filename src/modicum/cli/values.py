@@ -50,6 +50,8 @@ def parameter(cls: type[Any], name: str, text: str | None) -> Any:
     if _CALL.fullmatch(text):
         return called(text)
     known = any(constraint.accepts(text) for constraint in constraints)
+    if ROWS in constraints and not known:
+        raise ValueError(f"--{name.replace('_', '-')} {text}: no such file, and nothing else that it takes.")
     return text if known or text not in makers() else makers()[text]()
 
 
