@@ -425,10 +425,10 @@ class ExemplarClustering(Clusterer):
         return float(np.average(np.maximum(phantom - distance, 0), weights=sample_weight))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
-        """Cluster, row id of its exemplar and dissimilarity to it, for each row."""
+        """The cluster of each row as its prediction, the row id of its exemplar and the dissimilarity to it."""
         X = self._check_input(X)
         label, distance = nearest_exemplars(self._objective, X)
-        return {"cluster": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
+        return {"prediction": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
 
     # ---- how good it is --------------------------------------------------------------------------
 

@@ -247,12 +247,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return out
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
-        """The most similar prototype of each row, its position in the stream and the similarity."""
+        """The most similar prototype of each row as its prediction, its position in the stream and the similarity."""
         similarity = self.transform(X)
         if not similarity.shape[1]:
             raise ValueError(f"{type(self).__name__}: no row was chosen, so there is nothing to compare with.")
         nearest = similarity.argmax(axis=1)
-        return {"prototype": nearest, "position": self.prototype_ids_[nearest], "similarity": similarity.max(axis=1)}
+        return {"prediction": nearest, "position": self.prototype_ids_[nearest], "similarity": similarity.max(axis=1)}
 
     # ---- contract --------------------------------------------------------------------------------
 
