@@ -16,6 +16,11 @@ LEARNERS = {
         modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
         modicum.ExemplarClustering(3, budget=None, n_validation=60, phantom="random"),
     ],
+    "BalancedSelection": [
+        modicum.BalancedSelection(modicum.Reservoir(50), max_groups=1000),  # scikit-learn's targets have many values
+        modicum.BalancedSelection(modicum.ExemplarClustering(7, n_validation=60)),
+        modicum.BalancedSelection(modicum.OnlineGreedy(9), quotas={0: 3, 1: 4}),
+    ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
     "KMeansCoreset": [
         modicum.KMeansCoreset(20, 3),

@@ -27,6 +27,7 @@ from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
+from modicum.select.swaps import grow
 from modicum.streams import Chunk, Stream, stream
 
 MOST_REFINEMENTS = 5  # times `refine` offers the kept rows; after two or three nothing changes
@@ -121,6 +122,7 @@ class ExemplarClustering(Clusterer):
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
+    _count_param = "n_exemplars"
     _constraints = {
         "n_exemplars": [Int(1)],
         "budget": [NULL, BUDGET],
@@ -484,6 +486,23 @@ class ExemplarClustering(Clusterer):
     def _may_fail_midway(self) -> bool:
         is_named = isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED
         return not is_named or self._rows_differ_in_size()
+
+    def _resize(self, count: int, budget: Any) -> None:
+        """Keep the best `count` exemplars from now on, within another budget; not for learners with `locked` rows."""
+        self.n_exemplars, self.budget = count, budget
+        if not self._is_fitted():
+            return
+        old, ids = self._objective, self.exemplar_ids_
+        sizes = Sizes(count, average_bytes(old.rows.values), old.near.itemsize)
+        self._sample.shrink(old, min(self._sample.size, sizes.n_validation(budget, self.n_validation)))
+        rows, candidates = old.rows.values, old.chosen.values
+        new = ExemplarObjective(old.dissimilarity, old.phantom, rows, count, self._sample.size)
+        new.put_rows(np.arange(n_rows(rows)), rows, self._sample.shares())
+        self._objective, self._ids = new, np.full(count, -1)
+        own = self._sample.excluded(self._sample.slots_of(ids))
+        for i, slot in grow(new.look(candidates, own=own), count, -np.inf):
+            self._ids[slot] = ids[i]
+        self._derived = {}
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """Merge the validation samples, then offer the other's exemplars and the merged sample as candidates."""

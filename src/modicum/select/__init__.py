@@ -1,5 +1,6 @@
 """Selectors: objectives of sets of rows, and algorithms that maximise them on a stream."""
 
+from modicum.select.balanced import BalancedSelection
 from modicum.select.block_greedy import BlockGreedy
 from modicum.select.online_greedy import OnlineGreedy
 from modicum.select.reservoir import Reservoir
@@ -9,6 +10,7 @@ from modicum.select.stream_greedy import StreamGreedy
 from modicum.select.three_sieves import ThreeSieves
 
 __all__ = [
+    "BalancedSelection",
     "BlockGreedy",
     "OnlineGreedy",
     "Reservoir",

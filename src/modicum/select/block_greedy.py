@@ -85,6 +85,7 @@ class BlockGreedy(OnlineGreedy):
     that any kernel on any rows can be used, and hold at most four times their usual size.
     """
 
+    _count_param = None
     _invariants = {"_objective": [BUFFERING, Is(BlockSet, limit="_limit")]}
     _constraints = {
         **OnlineGreedy._constraints,

@@ -76,6 +76,7 @@ class OnlineGreedy(Selector):
     monotone for any lambda.
     """
 
+    _count_param: str | None = "n_prototypes"  # of which fewer can be kept later, by `_resize`
     _invariants = {
         "_objective": [BUFFERING, Is(LogDet, limit="_limit")],
         "_block_size": [BUFFERING, Whole(FEWEST, MOST)],

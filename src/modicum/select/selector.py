@@ -18,6 +18,7 @@ from modicum.rows import TARGET_BYTES, BufferedRows, bytes_with_target, equal_ro
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Scope, Whole
 from modicum.rules.params import BUDGET, NULL, Int
+from modicum.select.swaps import grow
 from modicum.state.packing import held_bytes, missing_functions
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
@@ -140,6 +141,39 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self._ids[slot] = row_id
         if self._targets is not None:
             self._targets = put_values(self._targets, np.array([slot]), np.array([target]))
+
+    # ---- fewer prototypes ------------------------------------------------------------------------
+
+    def _resize(self, count: int, budget: Any) -> None:
+        """Keep the best `count` prototypes from now on, within another budget."""
+        self.n_prototypes, self.budget = count, budget
+        if not self._is_fitted():
+            return
+        rows, targets, row_ids = self.prototypes_, self.targets_, self.prototype_ids_
+        self._set_sizes(bytes_with_target(rows, targets))
+        buffered = self._buffered
+        if buffered is None:
+            self._choose_again(rows, targets, row_ids)
+        elif len(buffered) < self._limit:
+            self._buffered = BufferedRows(rows, targets, self._limit)
+            self._buffered.append(*buffered.contents)
+        else:
+            self._initialize(rows)
+            self._buffered = None
+            self._learn_rows(*buffered.contents, self.n_seen_)
+        self._check_budget()
+
+    def _choose_again(self, rows: Any, targets: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Choose greedily among the present prototypes."""
+        self._objective = self._smaller_set(rows)
+        self._ids = np.full(self._limit, -1)
+        self._targets = None if targets is None else targets[:0]
+        for i, slot in grow(self._objective.look(rows, targets), self._limit, -np.inf):
+            self._record(slot, row_ids[i], None if targets is None else targets[i])
+
+    def _smaller_set(self, rows: Any) -> Any:
+        """An empty set with room for no more rows than are kept from now on, and with the present kernel."""
+        return self._objective.fitted(rows).empty_set(rows, self._limit)
 
     # ---- budget ----------------------------------------------------------------------------------
 

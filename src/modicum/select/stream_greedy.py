@@ -88,6 +88,7 @@ class StreamGreedy(JudgedSelector):
     few matrix products.
     """
 
+    _count_param = "n_prototypes"
     _constraints = {
         **JudgedSelector._constraints,
         "swaps": [OneOf("eager", "one")],
