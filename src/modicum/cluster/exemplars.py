@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.cluster.answers import dissimilarities, nearest_exemplars
+from modicum.cluster.answers import dissimilarities, nearest_exemplars, within_dissimilarity
 from modicum.cluster.bounds import SampleBounds
 from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
 from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
@@ -25,6 +25,7 @@ from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
+from modicum.select.apart import Close, within
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.swaps import grow
@@ -81,6 +82,9 @@ class ExemplarClustering(Clusterer):
         Initial exemplars; they may be replaced.
     locked : rows or None, default=None
         Exemplars that are never replaced; they count towards `n_exemplars`.
+    min_distance : float or None, default=None
+        No two exemplars are within this of each other: 0 leaves out duplicates, more near duplicates. It is the
+        distance if the dissimilarity is (squared) Euclidean, otherwise the dissimilarity.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -135,6 +139,7 @@ class ExemplarClustering(Clusterer):
         "confidence": [NULL, Number(0.0, 1.0, open_ends=True)],
         "initial": [NULL, ROWS],
         "locked": [NULL, ROWS],
+        "min_distance": [NULL, Number(0.0)],
         "random_state": [RANDOM_STATE],
     }
 
@@ -175,6 +180,7 @@ class ExemplarClustering(Clusterer):
         confidence: float | None = None,
         initial: Any = None,
         locked: Any = None,
+        min_distance: float | None = None,
         random_state: Any = None,
     ):
         self.n_exemplars = n_exemplars
@@ -188,9 +194,15 @@ class ExemplarClustering(Clusterer):
         self.confidence = confidence
         self.initial = initial
         self.locked = locked
+        self.min_distance = min_distance
         self.random_state = random_state
 
     # ---- learning --------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.min_distance is not None and self.confidence is not None:
+            raise ValueError(f"{type(self).__name__}: min_distance can't be combined with confidence. Leave one out.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ExemplarClustering":
         """Forget, then learn from X; with `patience`, repeat passes over X until swaps no longer gain enough."""
@@ -274,7 +286,15 @@ class ExemplarClustering(Clusterer):
             self._history.record(n_seen, offers.n_candidates, F.value, F.loss, offers.n_swaps, offers.n_evaluations)
 
     def _rules(self) -> SwapRules:
-        return SwapRules(self.swaps, self.min_gain, self.confidence)
+        return SwapRules(self.swaps, self.min_gain, self.confidence, self._close())
+
+    def _close(self) -> Close | None:
+        """Whether rows are too close to be exemplars both."""
+        if self.min_distance is None:
+            return None
+        if self._kind != "objects" and self.dissimilarity in ("sqeuclidean", "euclidean"):
+            return within(self.min_distance)
+        return within_dissimilarity(self._dissimilarity(), self.min_distance)
 
     def _end_of_stream(self) -> None:
         judged_all = self._n_chunks == 1  # every candidate, by the present validation sample

@@ -33,7 +33,7 @@ LEARNER = Where(
 
 
 class _MemberAsGiven(Is):
-    """The rule that the learner of a group has the class and the parameters of the given one."""
+    """The rule that the learner of a group is fitted, and of the class of the given one."""
 
     def check(self, value: Any, scope: Scope) -> None:
         super().check(value, scope)
@@ -110,9 +110,7 @@ class BalancedSelection(Learner):
     _counts: np.ndarray
     _members: list[Any]
 
-    def __init__(
-        self, learner: Any = None, *, quotas: Any = "equal", max_groups: int = 100, random_state: Any = None
-    ):
+    def __init__(self, learner: Any = None, *, quotas: Any = "equal", max_groups: int = 100, random_state: Any = None):
         self.learner = learner
         self.quotas = quotas
         self.max_groups = max_groups
@@ -166,17 +164,16 @@ class BalancedSelection(Learner):
 
     def _groups_of(self, y: Any) -> dict[Any, np.ndarray]:
         """The rows of each value, in the order in which values are seen."""
-        values = y.tolist()
-        for i, value in enumerate(values):
+        values, own = _numbered(y)
+        for number, value in enumerate(values):
             if not VALUE.accepts(value) or value != value:
+                row = int(np.argmax(own == number))
                 raise DataError(
-                    f"{type(self).__name__}: the group of row {i} of this chunk is {value!r}; it must be a string or a "
-                    "number. Fill in or drop such rows first."
+                    f"{type(self).__name__}: the group of row {row} of this chunk is {value!r}; it must be a string or "
+                    "a number. Fill in or drop such rows first."
                 )
-        numbers: dict[Any, int] = {}
-        own = np.array([numbers.setdefault(value, len(numbers)) for value in values])
         order = np.argsort(own, kind="stable")
-        return dict(zip(numbers, np.split(order, np.cumsum(np.bincount(own))[:-1]), strict=True))
+        return dict(zip(values, np.split(order, np.cumsum(np.bincount(own))[:-1]), strict=True))
 
     def _has_quota(self, value: Any) -> bool:
         return isinstance(self.quotas, str) or quota_of(value, self.quotas) > 0
@@ -339,6 +336,20 @@ class BalancedSelection(Learner):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _numbered(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """Values in the order in which they are seen, and the number of each row's value."""
+    if y.dtype.kind == "O":  # may not have an order
+        numbers: dict[Any, int] = {}
+        try:
+            own = np.array([numbers.setdefault(value, len(numbers)) for value in y.tolist()])
+        except TypeError:  # a list, for example: it is refused as no value of a group
+            return y.tolist(), np.arange(len(y))
+        return list(numbers), own
+    values, first, own = np.unique(y, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return values[order].tolist(), np.argsort(order)[own]
 
 
 def _as_array(values: list[Any]) -> np.ndarray:

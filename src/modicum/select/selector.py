@@ -12,12 +12,14 @@ from modicum.contract.history import History
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks
 from modicum.contract.validation import check_all_or_none, check_same_targets
+from modicum.exceptions import DataError
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import TARGET_BYTES, BufferedRows, bytes_with_target, equal_rows, find_slots, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Scope, Whole
 from modicum.rules.params import BUDGET, NULL, Int
+from modicum.select.apart import ApartBlock, first_apart, within
 from modicum.select.swaps import grow
 from modicum.state.packing import held_bytes, missing_functions
 
@@ -52,6 +54,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         "_largest_own": [BUFFERING, Real(0.0)],
     }
 
+    min_distance: float | None = None  # a parameter of some selectors
     _limit: int  # prototypes at most
     _buffered: BufferedRows | None
     _objective: Any
@@ -100,6 +103,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             )
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        if self.min_distance is not None and isinstance(X, list):
+            raise DataError(f"{type(self).__name__}: min_distance is a distance of rows of numbers; these are objects.")
         if self._is_fitted():
             check_all_or_none(type(self).__name__, y, self._targets)
 
@@ -112,6 +117,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._history = History("n_seen", "value", "swaps")
             self.n_swaps_ = 0
         buffered = self._buffered
+        if buffered is not None and self.min_distance is not None:
+            X, y, weight, row_ids = self._apart_from_start(buffered, X, y, weight, row_ids)
+            buffered = self._buffered = BufferedRows(X, y, self._limit)
         if buffered is not None and len(buffered) + n_rows(X) < self._limit:
             self._given_objective().fitted(X).kernel.diagonal(X)  # refuses rows that the kernel can't take
             buffered.append(X, y, weight, row_ids)
@@ -125,6 +133,29 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
                 self._buffered = None
             self._learn_rows(X, y, weight, row_ids, n_seen)
         self._check_budget()
+
+    def _apart_from_start(
+        self, buffered: BufferedRows, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray
+    ) -> tuple[Any, np.ndarray | None, np.ndarray, np.ndarray]:
+        """Buffered rows and X without rows that are close to an earlier one, whose weight the earlier one has.
+
+        The first `_limit` of them are apart, and after these come the rest.
+        """
+        everything = BufferedRows(X, y, len(buffered) + n_rows(X))
+        for part in (buffered.contents, (X, y, weight, row_ids)):
+            everything.append(*part)
+        X, y, weights, row_ids = everything.contents
+        first, owners = first_apart(X, self._limit, within(self.min_distance))
+        known = owners >= 0
+        order = np.concatenate([first, np.flatnonzero(~known)])
+        weights = weights[order]
+        weights[: len(first)] = np.bincount(owners[known], everything.weights[known])
+        return take(X, order), None if y is None else y[order], weights, row_ids[order]
+
+    def _block(self, X: Any, y: np.ndarray | None = None) -> Any:
+        """Candidates, those too close to a chosen row excluded."""
+        block = self._objective.look(X, y)
+        return block if self.min_distance is None else ApartBlock(block, within(self.min_distance))
 
     def _initialize(self, X: Any) -> None:
         """Set up with nothing chosen, for rows such as X."""
