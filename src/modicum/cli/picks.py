@@ -61,7 +61,8 @@ def by_column(rows: Any, stream: Stream) -> dict[str, Any]:
         if rows.shape[1] > WIDE:
             return {"entries": [_entries(rows[i]) for i in range(rows.shape[0])]}
         rows = rows.toarray()
-    rows = np.asarray(rows).reshape(len(rows), -1)
+    rows = np.asarray(rows)
+    rows = rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
     names = stream.columns or [f"x{i}" for i in range(rows.shape[1])]
     return {name: rows[:, i] for i, name in enumerate(names)}
 

@@ -8,6 +8,7 @@ import typer
 from modicum.cli import options as o
 from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
 from modicum.cli.output import check_output, free_name, writer
+from modicum.cli.picker import Picker
 from modicum.cli.picks import picked_rows
 from modicum.cli.printing import say
 from modicum.cli.run import Job
@@ -31,20 +32,28 @@ def select(
     The picks keep all original columns, with the row's position in the source and, where it is known, how many rows it
     stands for. An option that names objectives is for these alone.
     """
-    job = Job.take_from(given)
+    picker = Picker.take_from(given)
+    job = picker.read_groups(Job.take_from(given))
+    picker.check(source, output)
+    picker.add_to(given)
     learner = make_learner(objective, given, job.target)
     check_output(output)
+    k = given.get(OBJECTIVES.count) or given.get(OBJECTIVES[objective].count)
+    learner = picker.wrap(learner, k, source=source, job=job)
     run = job.learn(learner, source, save=save)
     picks = run.learner.picks()
-    columns, order = picked_rows(picks, run.rows), _order(picks)
+    columns, order = picker.with_groups(picked_rows(picks, run.rows), picks), _order(picks)
+    if picker.include is not None:
+        order = order[picks.ids[order] >= 0]  # without the rows that were given
     with writer(output, csv=csv, table=table) as write:
         facts = {free_name(name, columns): column for name, column in _facts(picks).items()}
         write({name: _reorder(column, order) for name, column in {**facts, **columns}.items()})
-    success = _success(run.learner, objective)
+    success = picker.describe(run.learner) if picker.balance else _success(run.learner, objective)
     say(
         f"{len(order)} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
         + (f"; picks in {output}" if output else "")
     )
+    picker.write_outliers(run.learner, job, source, output)
     job.write_report(run, columns)
 
 
@@ -69,4 +78,4 @@ def _reorder(column: Any, order: np.ndarray) -> Any:
     return column.take(order) if hasattr(column, "to_pylist") else np.asarray(column)[order]
 
 
-command = o.with_options(select, [*OBJECTIVES.options(), *Job.options()])
+command = o.with_options(select, [*OBJECTIVES.options(), *Picker.options(), *Job.options()])

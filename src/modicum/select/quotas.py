@@ -37,8 +37,12 @@ def _level(counts: np.ndarray, total: int) -> int:
 
 def quota_of(value: Any, quotas: Quotas) -> int:
     """The quota given for a value; its text may be given instead, as on a command line. 0 if there is none."""
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return quotas.get(value, quotas.get(text, 0))
+    return quotas.get(value, quotas.get(text_of(value), 0))
+
+
+def text_of(value: Any) -> str:
+    """A value as it is typed: 2 for 2.0."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def are_quotas(value: Any) -> bool:
