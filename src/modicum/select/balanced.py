@@ -16,9 +16,9 @@ from modicum.rules.invariants import Array, Each, Is, Scope, Violation
 from modicum.rules.params import RANDOM_STATE, Int, OneOf, Where
 from modicum.select.quotas import are_quotas, even_quotas, quota_of
 from modicum.select.reservoir import Reservoir
+from modicum.state.packing import missing_functions
 
 VALUE = Where(lambda value: isinstance(value, str | int | float), "a string, a number, True or False")
-OWN = ("budget", "random_state")  # parameters in which the learners of groups differ, beside their number of rows
 
 
 def count_param(learner: Any) -> str | None:
@@ -36,11 +36,14 @@ class _MemberAsGiven(Is):
     """The rule that the learner of a group is fitted, and of the class of the given one."""
 
     def check(self, value: Any, scope: Scope) -> None:
-        super().check(value, scope)
         given = scope.owner._given_learner()
         if type(value) is not type(given) or not value._is_fitted():
             raise Violation(f"a fitted {type(given).__name__}")
+        for name, param in value.get_params(deep=False).items():
+            if missing_functions(param):  # a file can't hold functions: take them from the given learner
+                setattr(value, name, getattr(given, name))
         value._check_params()
+        super().check(value, scope)
 
 
 class BalancedSelection(Learner):
@@ -321,12 +324,7 @@ class BalancedSelection(Learner):
     def _restored(self) -> None:
         if not self._is_fitted():
             return
-        given = self._given_learner()
-        params = given.get_params(deep=False)
-        for name in (*OWN, count_param(given)):
-            params.pop(name, None)  # the learner of a group has its own
-        for member in self._members:  # a file can't hold functions: take them from the given learner
-            member.set_params(**params)
+        for member in self._members:
             member._restored()
 
     def _n_retained(self) -> int:
