@@ -189,7 +189,7 @@ def test_every_public_name_is_documented():
     ("page", "learners"),
     [
         ("exemplars", ["ExemplarClustering"]),
-        ("selectors", ["OnlineGreedy", "BlockGreedy", "StreamGreedy", "SieveStreaming", "ThreeSieves"]),
+        ("selectors", ["OnlineGreedy", "BlockGreedy", "StreamGreedy", "SieveStreaming", "ThreeSieves", "BalancedSelection"]),
         ("regression", ["SparseGPRegressor", "PrototypeRegressor", "KRLS"]),
         ("classification", ["StreamSVC"]),
         ("coresets", ["KMeansCoreset", "MixtureCoreset", "StreamKMeans", "StreamGaussianMixture"]),

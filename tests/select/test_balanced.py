@@ -157,9 +157,7 @@ def test_shards_merge_to_the_quotas_of_all_rows(inner):
     a.merge(b)
     counts = dict(zip(a.groups_, a.group_counts_.tolist(), strict=True))
     assert counts == {value: int((y == value).sum()) for value in counts}
-    assert chosen(a) == {
-        value: quota for value, quota in zip(counts, slow_quotas(list(counts.values()), 20), strict=True)
-    }
+    assert chosen(a) == dict(zip(counts, slow_quotas(list(counts.values()), 20), strict=True))
 
 
 def test_saved_in_mid_stream_nothing_changes(tmp_path):

@@ -168,6 +168,7 @@ class OnlineGreedy(Selector):
         near = f"a row within {coverage:.3g} of it" if coverage else "it"
         refused = f"for every row of the best set, {near} is a prototype or was refused by the present ones"
         assumptions = kernel_conditions(F.kernel)
+        apart = () if self.min_distance is None else ("no row was refused because of min_distance",)
         least_loss, estimate_error = self._losses(F)
         is_all = self._buffered is not None  # then every row is chosen
         return OnlineGuarantee(
@@ -175,7 +176,7 @@ class OnlineGreedy(Selector):
             n_chosen=n_chosen,
             ceiling=value if is_all else n_chosen * float(np.log1p(self._largest_own / lam)),
             assumptions=assumptions,
-            conditions=(*assumptions, refused),
+            conditions=(*assumptions, refused, *apart),
             least_loss=least_loss,
             coverage_error=float(np.log1p((np.sqrt(8 * coverage * lam) + 2 * coverage) / lam)),
             estimate_error=estimate_error,
