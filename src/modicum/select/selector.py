@@ -19,7 +19,7 @@ from modicum.rows import TARGET_BYTES, BufferedRows, bytes_with_target, equal_ro
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Scope, Whole
 from modicum.rules.params import BUDGET, NULL, Int
-from modicum.select.apart import ApartBlock, first_apart, within
+from modicum.select.apart import ApartBlock, Close, first_apart, within
 from modicum.select.swaps import grow
 from modicum.state.packing import held_bytes, missing_functions
 
@@ -54,6 +54,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         "_largest_own": [BUFFERING, Real(0.0)],
     }
 
+    n_prototypes: int | None
+    budget: int | str | None
     min_distance: float | None = None  # a parameter of some selectors
     _limit: int  # prototypes at most
     _buffered: BufferedRows | None
@@ -118,7 +120,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self.n_swaps_ = 0
         buffered = self._buffered
         if buffered is not None and self.min_distance is not None:
-            X, y, weight, row_ids = self._apart_from_start(buffered, X, y, weight, row_ids)
+            close = within(self.min_distance)
+            X, y, weight, row_ids = self._apart_from_start(buffered, X, y, weight, row_ids, close)
             buffered = self._buffered = BufferedRows(X, y, self._limit)
         if buffered is not None and len(buffered) + n_rows(X) < self._limit:
             self._given_objective().fitted(X).kernel.diagonal(X)  # refuses rows that the kernel can't take
@@ -135,7 +138,13 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self._check_budget()
 
     def _apart_from_start(
-        self, buffered: BufferedRows, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray
+        self,
+        buffered: BufferedRows,
+        X: Any,
+        y: np.ndarray | None,
+        weight: np.ndarray | None,
+        row_ids: np.ndarray,
+        close: Close,
     ) -> tuple[Any, np.ndarray | None, np.ndarray, np.ndarray]:
         """Buffered rows and X without rows that are close to an earlier one, whose weight the earlier one has.
 
@@ -145,7 +154,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         for part in (buffered.contents, (X, y, weight, row_ids)):
             everything.append(*part)
         X, y, weights, row_ids = everything.contents
-        first, owners = first_apart(X, self._limit, within(self.min_distance))
+        first, owners = first_apart(X, self._limit, close)
         known = owners >= 0
         order = np.concatenate([first, np.flatnonzero(~known)])
         weights = weights[order]
