@@ -111,10 +111,10 @@ def _with_given(picks: dict[str, Any], learned: dict[str, Any], given: np.ndarra
     }
 
 
-def listed(picks: Picks, rows: Any) -> dict[str, Any]:
+def listed(picks: Picks, rows: Any, *, only_new: bool = False) -> dict[str, Any]:
     """Picks as columns to print: facts about each, and the columns of its row; those that stand for most rows first.
 
-    `rows` are columns by name, or a pyarrow Table.
+    `rows` are columns by name, or a pyarrow Table. `only_new` leaves out rows that were given rather than picked.
     """
     columns = {name: rows[name] for name in rows.column_names} if hasattr(rows, "column_names") else dict(rows)
     facts = {"position": picks.ids, picks.kind: np.arange(len(picks))}  # as numbered by `predict` and `transform`
@@ -122,6 +122,8 @@ def listed(picks: Picks, rows: Any) -> dict[str, Any]:
     if picks.weights is not None:
         facts["stands_for"] = np.round(picks.weights, 1)
         order = np.argsort(-picks.weights, kind="stable")
+    if only_new:
+        order = order[picks.ids[order] >= 0]
     told = {free_name(name, columns): column for name, column in facts.items()}
     return {name: _reorder(column, order) for name, column in {**told, **columns}.items()}
 
@@ -143,7 +145,8 @@ def named_columns(rows: Any, names: list[str] | None) -> dict[str, Any]:
         rows = rows.toarray()
     if isinstance(rows, list):
         return {"row": rows}
-    rows = np.asarray(rows).reshape(len(rows), -1)
+    rows = np.asarray(rows)
+    rows = rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
     names = names or [f"x{i}" for i in range(rows.shape[1])]
     return {name: rows[:, i] for i, name in enumerate(names)}
 

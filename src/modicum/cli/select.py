@@ -2,11 +2,13 @@
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from modicum.cli import options as o
 from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
 from modicum.cli.output import writer
+from modicum.cli.picker import Picker
 from modicum.cli.picks import listed, picked_rows
 from modicum.cli.printing import say
 from modicum.cli.run import Job
@@ -31,20 +33,26 @@ def select(
     The picks keep all original columns, with the row's position in the source and, where it is known, how many rows it
     stands for. An option that names objectives is for these alone.
     """
-    job = Job.take_from(given)
+    picker = Picker.take_from(given)
+    job = picker.read_groups(Job.take_from(given))
+    picker.check(source, output)
+    picker.add_to(given)
     learner = make_learner(objective, given, job.target)
+    k = given.get(OBJECTIVES.count) or given.get(OBJECTIVES[objective].count)
+    learner = picker.wrap(learner, k, source=source, job=job)
     files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
     run = job.learn(learner, source, save=save)
     picks = run.learner.picks()
-    columns = picked_rows(picks, run.rows)
+    columns = picker.with_groups(picked_rows(picks, run.rows), picks)
     with writer(output, csv=csv, table=table) as write:
-        write(listed(picks, columns))
-    success = _success(run.learner, objective)
+        write(listed(picks, columns, only_new=picker.include is not None))
+    success = picker.describe(run.learner) if picker.balance else _success(run.learner, objective)
     say(
-        f"{len(picks)} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
+        f"{np.count_nonzero(picks.ids >= 0)} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
         + (f"; picks in {output}" if output else "")
     )
+    picker.write_outliers(run.learner, job, source, output)
     job.write_report(run, columns)
 
 
@@ -54,4 +62,4 @@ def _success(learner: Any, objective: str) -> str:
     return f"{objective}: {-learner.value_ if objective == 'error' else learner.value_:.4g}"
 
 
-command = o.with_options(select, [*OBJECTIVES.options(), *Job.options()])
+command = o.with_options(select, [*OBJECTIVES.options(), *Picker.options(), *Job.options()])
