@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks
-from modicum.exceptions import DataError, StateError
+from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.rows import n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Array, Each, Is, Scope, Violation
@@ -191,10 +191,16 @@ class BalancedSelection(Learner):
                 self._counts = np.append(self._counts, 0)
                 self._members.append(self._new_member())
             self._counts[self._values.index(value)] += len(rows)
-        self._make_room(self._members)
-        for value, rows in groups.items():
-            own = None if weight is None else weight[rows]
-            self._members[self._values.index(value)].partial_fit(take(X, rows), None, own, row_ids[rows])
+        try:
+            self._make_room(self._members)
+            for value, rows in groups.items():
+                own = None if weight is None else weight[rows]
+                self._members[self._values.index(value)].partial_fit(take(X, rows), None, own, row_ids[rows])
+        except BudgetError as error:
+            raise BudgetError(
+                f"{type(self).__name__}: {len(self._values)} groups share the learner's budget of "
+                f"{as_budget(self._given_learner().budget)}, and the part of one is too small: {error}"
+            ) from None
 
     def _new_member(self) -> Any:
         seed = int(self._rng.integers(2**31))
