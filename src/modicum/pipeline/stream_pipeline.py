@@ -16,7 +16,7 @@ from modicum.exceptions import DataWarning, StateError
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
-from modicum.pipeline.tables import TakesTables
+from modicum.pipeline.tables import TakesTables, as_written
 from modicum.rows import BufferedRows, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
@@ -387,7 +387,7 @@ class StreamPipeline(TakesTables):
         if found is None or ready._records is None:
             return found
         rows, ids = ready._records.find(found.ids)
-        return Picks(found.kind, rows, ids, found.weights, found.targets)
+        return Picks(found.kind, as_written(rows), ids, found.weights, found.targets)
 
     # ---- contract --------------------------------------------------------------------------------
 

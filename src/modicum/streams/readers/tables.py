@@ -96,6 +96,7 @@ class Tables(Reader):
         for file in files:
             file.reading = self._schema
         if wanted.raw:
+            self._schema = pa.schema([_noted(f, first.schema.field(f.name).type) for f in self._schema])
             self.row_bytes = sum(_cell_bytes(field.type) for field in self._schema)
             return
         schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
@@ -210,6 +211,17 @@ def is_numeric(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
 
 
+WHOLE = {b"modicum": b"whole"}  # metadata of a column of whole numbers that is read as floats
+
+
+def _noted(field: Any, inferred: Any) -> Any:
+    """A field with a note if whole numbers are read as floats, so that they can be written as they were."""
+    import pyarrow as pa
+
+    is_whole = pa.types.is_integer(inferred) and pa.types.is_floating(field.type)
+    return field.with_metadata(WHOLE) if is_whole else field
+
+
 def _cell_bytes(kind: Any) -> float:
     """Bytes of a cell, about."""
     import pyarrow as pa
@@ -232,7 +244,7 @@ def _cast(table: Any, schema: Any, file: str) -> Any:
                     f"converted: {error}"
                 ) from None
             table = table.set_column(table.column_names.index(field.name), field, cast)
-    return table
+    return table.select(schema.names).cast(schema)  # with the metadata of fields
 
 
 def _numpy_type(kind: Any) -> Any:
