@@ -29,8 +29,7 @@ def sparse_gp(learner: Any, context: Context) -> Content:
         _chosen_rows("Active rows", learner, context),
         costs(learner, context, *_hyperparameters(learner)),
     ]
-    accuracy = f"Root mean squared error: {error} on the latest rows, each predicted before it was learned."
-    sentence = f"Gaussian process with {_learned(learner)}. {accuracy}"
+    sentence = f"Gaussian process with {_learned(learner)}. {_accuracy(error)}"
     return sentence, [section for section in sections if section.blocks]
 
 
@@ -49,14 +48,19 @@ def prototype_regressor(learner: Any, context: Context) -> Content:
 
 
 def krls(learner: Any, context: Context) -> Content:
+    error = measure(np.sqrt(learner.mean_squared_error_))
     sections = [
-        at_a_glance(learner, context, ("prototypes", count(len(learner.picks())))),
-        _curves(learner, "prototypes"),
+        at_a_glance(learner, context, ("prototypes", count(len(learner.picks()))), ("prequential RMSE", error)),
+        _curves(learner, "error", "prototypes"),
         _chosen_rows("Prototypes", learner, context),
         costs(learner, context, _kernel(learner)),
     ]
-    sentence = f"Kernel recursive least squares with {_learned(learner)}."
+    sentence = f"Kernel recursive least squares with {_learned(learner)}. {_accuracy(error)}"
     return sentence, [section for section in sections if section.blocks]
+
+
+def _accuracy(error: str) -> str:
+    return f"Root mean squared error: {error} on the latest rows, each predicted before it was learned."
 
 
 def _learned(learner: Any) -> str:
