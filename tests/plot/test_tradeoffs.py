@@ -85,7 +85,7 @@ def test_path_of_a_search(risk, blobs):
     assert axes.lines[1].get_ydata()[0] == tram.target_
     texts = [text.get_text() for text in axes.texts]
     assert texts[0] == "30 rows\n10 points"
-    assert ("best" in texts) == isinstance(risk, str)
+    assert ("best found" in texts) == isinstance(risk, str)
     assert as_svg(figure, "path").startswith("<svg")
 
 

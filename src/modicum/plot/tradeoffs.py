@@ -88,7 +88,7 @@ def search_path(tram: Any) -> "Figure":
             axes.annotate(words, (seconds[i], risks[i]), color=LIGHT["soft"], fontsize=8, bbox=BACKGROUND, **look)
     _draw_level(axes, tram.target_, "target")
     if tram.reference_ is not None:
-        _draw_level(axes, tram.reference_.risk, "best")
+        _draw_level(axes, tram.reference_.risk, "best found")
     name_axes(axes, "time spent", "risk on held-out rows")
     format_ticks(axes.xaxis, duration)
     format_ticks(axes.yaxis, short)
