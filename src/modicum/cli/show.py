@@ -62,8 +62,10 @@ def describe(learner: Learner) -> dict[str, Any]:
             facts[f"{name} so far"] = sparkline(history[name])
     if hasattr(learner, "guarantee"):
         with suppress(ValueError):  # no theorem applies to these parameters
-            first, *others = str(learner.guarantee()).splitlines()
-            facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
+            guarantee = learner.guarantee()
+            if guarantee.says_something:  # a vacuous bound would only take room
+                first, *others = str(guarantee).splitlines()
+                facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
     return facts
 
 

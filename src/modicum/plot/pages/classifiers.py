@@ -147,6 +147,8 @@ def _guarantee(learner: Any) -> list[Section]:
     if len(learner.radius_) < 2:
         return guarantee(learner)
     found = learner.guarantee()
+    if not found.says_something:
+        return []
     numbers = {
         "radius": found.radius,
         "smallest possible": found.least_radius,
