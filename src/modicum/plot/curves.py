@@ -48,6 +48,8 @@ def components_over_stream(mixture: Any) -> "Figure":
     n_seen = history["n_seen"]
     figure, axes = _curve(n_seen, history["components"], "components")
     axes.yaxis.get_major_locator().set_params(integer=True)
+    if np.ptp(history["components"]) == 0:
+        axes.set_ylim(history["components"][0] - 1, history["components"][0] + 1)  # room for ticks at integers
     _second_curve(axes, n_seen, history["free_energy"] / n_seen, "free energy per row", filled=False)
     return figure
 

@@ -101,8 +101,8 @@ def _draw_pictures(axes: Any, frame: Frame, pictures: np.ndarray, positions: np.
         zoom = PICTURE_POINTS / pictures.shape[2]
         picture = box.OffsetImage(pictures[i], zoom=zoom, cmap="gray", interpolation="nearest")
         picture.image.set_clim(0, 255)
-        frame = {"edgecolor": colours[i], "linewidth": 1.4, "facecolor": "none"}
-        axes.add_artist(box.AnnotationBbox(picture, positions[i], pad=0, bboxprops=frame, zorder=4))
+        border = {"edgecolor": colours[i], "linewidth": 1.4, "facecolor": "none"}
+        axes.add_artist(box.AnnotationBbox(picture, positions[i], pad=0, bboxprops=border, zorder=4))
 
 
 def _apart(points: np.ndarray, least: float) -> list[int]:

@@ -90,6 +90,8 @@ def search_path(tram: Any) -> "Figure":
     axes.set_xlim(0, 1.25 * seconds[-1])
     axes.margins(y=0.16)
     axes.autoscale_view(scalex=False)
+    if min(risks) > 0 and max(risks) > WIDE * min(risks):
+        _scale(axes, "y", short)
     ends = [(axes.get_xlim()[1], level) for level in levels.values()]
     place_labels(axes, ends, levels, LEVEL_PLACES, color=LIGHT["soft"], fontsize=FONT)
     ends_of_path = [0, len(risks) - 1][: len(risks)]

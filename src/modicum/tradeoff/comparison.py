@@ -39,14 +39,14 @@ class Comparison(NamedTuple):
 
 def compare(solution: Any, reference: Any, n_runs: int, held_out: Labeled, rng: np.random.Generator) -> Comparison:
     """The risk of a solution relative to that of a reference."""
-    risks = [row_risks(learner, held_out.X) for learner in (solution, reference)]
+    risk, best = (row_risks(learner, held_out.X) for learner in (solution, reference))
     count = n_rows(held_out.X)
-    if risks[0] is None or risks[1] is None:
+    if risk is None or best is None:
         ratio = _ratio(*(np.array(-held_out.score(learner)) for learner in (solution, reference)))
         return Comparison(float(ratio), None, None, n_runs, count)
     weight = np.ones(count) if held_out.sample_weight is None else np.asarray(held_out.sample_weight, np.float64)
-    ratio = _ratio(*(np.average(risk, weights=weight) for risk in risks))
-    low, high = _interval(risks[0], risks[1], weight, rng)
+    ratio = _ratio(np.average(risk, weights=weight), np.average(best, weights=weight))
+    low, high = _interval(risk, best, weight, rng)
     return Comparison(float(ratio), low, high, n_runs, count)
 
 

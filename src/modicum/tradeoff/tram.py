@@ -180,7 +180,9 @@ class Tram(BaseEstimator):
         rng = as_generator(self.random_state)
         rows = truncated(X, y, sample_weight, self.validation_fraction, rng)
         rounds = Rounds(self.estimator, rows, self.budget, rng)
-        reference, self.reference_ = rounds.reference() if target.above_best else (None, None)
+        self.reference_: Round | None = None
+        if target.above_best:
+            reference, self.reference_ = rounds.reference()
         self.target_ = target.level(self.reference_ and self.reference_.risk)
         self.comparison_: Comparison | None = None
         self.path_: list[Round] = []
@@ -188,7 +190,7 @@ class Tram(BaseEstimator):
         self.n_rows_ = rows.n_rows
         self._search(rounds, *self._initial_sizes(target, rounds), on_round)
         self.n_rows_ = rows.n_rows  # of some streams it is known only at their end
-        if reference is not None:
+        if target.above_best:
             self.comparison_ = compare(self.solution_, reference, rounds.n_runs, rounds.held_out, rng)
         return self
 

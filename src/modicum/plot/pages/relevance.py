@@ -56,7 +56,7 @@ def column_relevance(kernel: Any, rows: Any) -> np.ndarray | None:
 
 def _widths(kernel: Any) -> Iterator[np.ndarray]:
     """The widths of all parts of a kernel that have one for each column."""
-    if np.ndim(getattr(kernel, "width", None)):
+    if np.ndim(getattr(kernel, "width", 0.0)):
         yield kernel.width
     for name in ("kernel", "left", "right"):
         if hasattr(kernel, name):
