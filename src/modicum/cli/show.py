@@ -141,8 +141,9 @@ def describe(learner: Any) -> dict[str, Any]:
         if len(history.get(name, ())):
             facts[f"{name} so far"] = sparkline(history[name])
     for found in _guarantee(learner).values():
-        first, *others = found["text"].splitlines()
-        facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
+        if found["says_something"]:  # a vacuous bound would only take room
+            first, *others = found["text"].splitlines()
+            facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
     return facts
 
 
