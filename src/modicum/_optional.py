@@ -11,7 +11,10 @@ EXTRAS = {
     "pyarrow": "cli",
     "matplotlib": "cli",
     "jinja2": "cli",
+    "PIL": "cli",
+    "rapidfuzz": "text",
 }
+PACKAGES = {"PIL": "pillow"}  # names on the package index that differ from those of the modules
 
 
 def require(module: str, feature: str) -> ModuleType:
@@ -22,5 +25,5 @@ def require(module: str, feature: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise  # the package is installed, but one of its dependencies is not
-        extra = EXTRAS[package]
-        raise MissingExtraError(f'{feature} needs {package}. Install it with: pip install "modicum[{extra}]"') from None
+        extra, name = EXTRAS[package], PACKAGES.get(package, package)
+        raise MissingExtraError(f'{feature} needs {name}. Install it with: pip install "modicum[{extra}]"') from None
