@@ -5,11 +5,11 @@ python benchmarks/pictures.py
 Weights of the parts were chosen on the first 5,000 pictures of each set; these tables are of the next 5,000.
 """
 
-import common
 import numpy as np
 from PIL import Image
 from sklearn.cluster import KMeans
 
+import common
 from modicum.pipeline.images import describe
 
 
