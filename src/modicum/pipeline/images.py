@@ -176,7 +176,7 @@ def image_features(
         2-D array with a row for each. Default: `describe`
     n_threads : threads that read files
     """
-    batches = []
+    batches: list[np.ndarray] = []
     load = _load_small if function is None else _load
     with _without_warnings(), _threads(n_threads) as pool:
         for some in _batches(paths, BATCH):
