@@ -61,8 +61,9 @@ class ExemplarClustering(Clusterer):
         Validation rows to keep. None: 32 per exemplar (or 3,000 if that is more), or what the budget allows;
         further ones would cost time in proportion and change little.
     dissimilarity : str, callable or Dissimilarity, default="sqeuclidean"
-        "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
-        or, when the rows are Python objects, of two objects. The first argument is the exemplar.
+        "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; "edit-distance" of strings; a function of
+        two chunks, of two rows, or, when the rows are Python objects, of two objects. The first argument is the
+        exemplar.
     phantom : str, row or float, default="far"
         The phantom exemplar: "far" (farther from every row than any exemplar, so that only the mean dissimilarity
         to the nearest exemplar matters), the "mean" of the stream, the "origin", "random" (a random vector of the
@@ -501,11 +502,11 @@ class ExemplarClustering(Clusterer):
     # ---- contract --------------------------------------------------------------------------------
 
     def _takes_objects(self, X: Any) -> bool:
-        return callable(self.dissimilarity) and are_objects(X)
+        return are_objects(X) and (callable(self.dissimilarity) or as_dissimilarity(self.dissimilarity).takes_objects)
 
     def _may_fail_midway(self) -> bool:
-        is_named = isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED
-        return not is_named or self._rows_differ_in_size()
+        named = NAMED.get(self.dissimilarity) if isinstance(self.dissimilarity, str) else None
+        return named is None or named.takes_objects or self._rows_differ_in_size()
 
     def _resize(self, count: int, budget: Any) -> None:
         """Keep the best `count` exemplars from now on, within another budget; not for learners with `locked` rows."""
