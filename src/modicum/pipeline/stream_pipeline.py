@@ -197,7 +197,10 @@ class StreamPipeline(TakesTables):
         limit = as_budget(params.get("budget")).nbytes
         if limit is None:
             return learner
-        room = limit - sum(step.nbytes_ for step in preparations)
+        taken = sum(step.nbytes_ for step in preparations)
+        if taken > limit // 2:
+            raise as_budget(params["budget"]).too_small(2 * taken, f"{type(self).__name__}: the preparation")
+        room = limit - taken
         each = self._record_bytes(X) / max(1, Z.shape[1] * Z.dtype.itemsize)
         return learner.set_params(budget=f"{int(SPARE * room / (1 + each))} B")
 
