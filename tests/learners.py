@@ -15,6 +15,12 @@ LEARNERS = {
         modicum.ExemplarClustering(5, budget="48 KiB", phantom="mean", swaps="one"),
         modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
         modicum.ExemplarClustering(3, budget=None, n_validation=60, phantom="random"),
+        modicum.ExemplarClustering(4, n_validation=60, min_distance=2.0),
+    ],
+    "BalancedSelection": [
+        modicum.BalancedSelection(modicum.Reservoir(50), max_groups=1000),  # scikit-learn's targets have many values
+        modicum.BalancedSelection(modicum.ExemplarClustering(7, n_validation=60)),
+        modicum.BalancedSelection(modicum.OnlineGreedy(9), quotas={0: 3, 1: 4}),
     ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
     "KMeansCoreset": [
@@ -50,6 +56,7 @@ LEARNERS = {
         modicum.OnlineGreedy(10),
         modicum.OnlineGreedy(None, budget="16 KiB", min_gain=0.01),
         modicum.OnlineGreedy(None, budget=9),
+        modicum.OnlineGreedy(8, min_distance=1.0),
     ],
     "BlockGreedy": [
         modicum.BlockGreedy(12, block_size=3),
@@ -97,7 +104,20 @@ LEARNERS = {
         modicum.StreamGreedy(8),
         modicum.StreamGreedy(None, budget=60, objective="variance"),
         modicum.StreamGreedy(8, budget="32 KiB", objective="variance"),
+        modicum.StreamGreedy(8, objective="variance", n_validation=50, min_distance=1.0),
     ],
+}
+
+LEARNERS |= {
+    "PrincipalComponents": [modicum.PrincipalComponents(2, n_first=50), modicum.PrincipalComponents()],
+    "RandomFeatures": [modicum.RandomFeatures(16)],
+    "StreamPipeline": [
+        modicum.make_pipeline(modicum.TableEncoder(100), modicum.Reservoir(50)),
+        modicum.make_pipeline(modicum.TableEncoder(), modicum.OnlineKMeans(3)),
+        modicum.make_pipeline(modicum.RandomFeatures(16), modicum.ExemplarClustering(3, n_validation=50)),
+        modicum.make_pipeline(modicum.TableEncoder(100), modicum.StreamSVC()),
+    ],
+    "TableEncoder": [modicum.TableEncoder(100), modicum.TableEncoder(scale="standard")],
 }
 
 NO_LABELS = "labels_ of a plain list can't be found again: rows are not kept, and lists can't be weakly referenced"
@@ -125,6 +145,7 @@ EXPECTED_FAILURES = {  # of scikit-learn's checks, with the reason
     "KRLS": dict.fromkeys(EQUIVALENCE, FIRST_ROWS),
     "StreamSVC": dict.fromkeys(EQUIVALENCE, ORDER),
     "SparseGPRegressor": NO_WEIGHTS,
+    "PrincipalComponents": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
     "ExemplarClustering": {"check_clustering": NO_LABELS},
     "StreamGaussianMixture": {EQUIVALENCE[0]: SEEDS},
     "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: SEEDS},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from modicum import families as families
     from modicum import kernels as kernels
     from modicum import mixture as mixture
+    from modicum import pipeline as pipeline
     from modicum import plot as plot
     from modicum import regress as regress
     from modicum import select as select
@@ -39,9 +40,16 @@ if TYPE_CHECKING:
     from modicum.coreset import WeightedGaussianMixture as WeightedGaussianMixture
     from modicum.mixture import DirichletProcessMixture as DirichletProcessMixture
     from modicum.mixture import MemoryBoundedMixture as MemoryBoundedMixture
+    from modicum.pipeline import OneByOne as OneByOne
+    from modicum.pipeline import PrincipalComponents as PrincipalComponents
+    from modicum.pipeline import RandomFeatures as RandomFeatures
+    from modicum.pipeline import StreamPipeline as StreamPipeline
+    from modicum.pipeline import TableEncoder as TableEncoder
+    from modicum.pipeline import make_pipeline as make_pipeline
     from modicum.regress import KRLS as KRLS
     from modicum.regress import PrototypeRegressor as PrototypeRegressor
     from modicum.regress import SparseGPRegressor as SparseGPRegressor
+    from modicum.select import BalancedSelection as BalancedSelection
     from modicum.select import BlockGreedy as BlockGreedy
     from modicum.select import OnlineGreedy as OnlineGreedy
     from modicum.select import Reservoir as Reservoir
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
     from modicum.tradeoff import Tram as Tram
 
 LEARNERS = {
+    "BalancedSelection": "select",
     "BlockGreedy": "select",
     "ExemplarClustering": "cluster",
     "KMeansCoreset": "coreset",
@@ -73,14 +82,24 @@ LEARNERS = {
     "StreamSVC": "svm",
     "ThreeSieves": "select",
 }
-_HOMES = LEARNERS | {
+PREPARATIONS = {
+    "PrincipalComponents": "pipeline",
+    "RandomFeatures": "pipeline",
+    "StreamPipeline": "pipeline",
+    "TableEncoder": "pipeline",
+}
+_HOMES = {
+    **LEARNERS,
+    **PREPARATIONS,
     "DirichletProcessMixture": "mixture",
     "Learner": "contract",
+    "OneByOne": "pipeline",
     "Traits": "contract",
     "Tram": "tradeoff",
     "WeightedGaussianMixture": "coreset",
     "check_learner": "checks",
     "load": "contract",
+    "make_pipeline": "pipeline",
     "stream": "streams",
 }
 _ROOMS = (
@@ -93,6 +112,7 @@ _ROOMS = (
     "families",
     "kernels",
     "mixture",
+    "pipeline",
     "plot",
     "regress",
     "select",
@@ -119,5 +139,5 @@ def __dir__() -> list[str]:
 
 
 def load_all_learners() -> dict[str, type["Learner"]]:
-    """Every public learner by its name."""
-    return {name: __getattr__(name) for name in LEARNERS}
+    """Every public learner by its name, those that prepare rows for others included."""
+    return {name: __getattr__(name) for name in (*LEARNERS, *PREPARATIONS)}

@@ -13,6 +13,7 @@ EXTRAS = {
     "jinja2": "cli",
     "PIL": "cli",
     "rapidfuzz": "text",
+    "fsspec": "cloud",
 }
 PACKAGES = {"PIL": "pillow"}  # names on the package index that differ from those of the modules
 

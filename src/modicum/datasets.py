@@ -8,9 +8,11 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
+from modicum._optional import require
 from modicum.exceptions import DataError
 
 CHECKSUMS = {  # sha256: other copies differ in rows, order or scale, and results would not be comparable
@@ -43,6 +45,47 @@ def mixture(
         label = rng.choice(n_clusters, min(chunk_size, n_rows - first), p=shares)
         noise = rng.standard_normal((len(label), n_columns), np.float32)
         yield centers[label] + spread[label, None] * noise
+
+
+def orders(n_rows: int, *, chunk_size: int = 50_000, random_state: int = 0) -> Iterator[Any]:
+    """Arrow tables of made-up orders as a shop would export them, generated lazily.
+
+    Numbers in different units, a category, times in order, a boolean, gaps, and ids that say nothing. There are six
+    kinds of orders, in the last column, to be excluded from learning.
+
+    >>> tables = list(orders(120, chunk_size=100))
+    >>> [len(table) for table in tables], tables[0].column_names[:3]
+    ([100, 20], ['order_id', 'placed', 'country'])
+    """
+    pa = require("pyarrow", "made-up orders")
+    rng = np.random.default_rng(random_state)
+    n_kinds, countries = 6, np.array(["AT", "CH", "DE", "ES", "FR", "IT", "NL", "PL"])
+    cents, grams = rng.uniform(7, 11, n_kinds), rng.uniform(5, 10, n_kinds)  # logarithms of typical values
+    days, n_items = rng.uniform(1, 12, n_kinds), rng.uniform(1, 9, n_kinds)
+    usual = rng.dirichlet(0.5 * np.ones(len(countries)), n_kinds)
+    start, gap = np.datetime64("2024-01-01T00:00:00", "us"), 15_000_000  # microseconds between orders, on average
+    clock = 0.0
+    for first in range(0, n_rows, chunk_size):
+        n = min(chunk_size, n_rows - first)
+        kind = rng.integers(n_kinds, size=n)
+        moments = clock + np.cumsum(rng.exponential(gap, n))
+        clock = moments[-1]
+        country = countries[(rng.random((n, 1)) > usual[kind].cumsum(axis=1)).sum(axis=1).clip(max=len(countries) - 1)]
+        rating = np.where(rng.random(n) < 0.3, np.nan, np.clip(rng.normal(5 - 0.3 * days[kind], 0.8), 1, 5))
+        yield pa.table(
+            {
+                "order_id": [f"{a:016x}-{b:08x}" for a, b in zip(*rng.integers(2**32, size=(2, n)), strict=True)],
+                "placed": start + moments.astype("timedelta64[us]"),
+                "country": country,
+                "amount_cents": np.round(rng.lognormal(cents[kind], 0.3)).astype(np.int64),
+                "weight_g": rng.lognormal(grams[kind], 0.3),
+                "items": 1 + rng.poisson(n_items[kind]),
+                "delivery_days": rng.gamma(4 * days[kind], 0.25),
+                "express": rng.random(n) < 1 / days[kind],
+                "rating": pa.array(rating, mask=np.isnan(rating)),
+                "kind": kind,
+            }
+        )
 
 
 def waveform(n_rows: int, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:

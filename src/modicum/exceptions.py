@@ -5,6 +5,7 @@
     ├── BudgetError (ValueError)          a budget that is too small
     ├── StateError (ValueError)           a state file that can't be read, or states that can't be merged
     └── MissingExtraError (ImportError)   an optional package is not installed
+    DataWarning (UserWarning)             rows that can be learned from, but that may not be what was meant
 
 Each message says what was expected, what was found and, if there is one, the remedy.
 """
@@ -28,3 +29,7 @@ class StateError(ModicumError, ValueError):
 
 class MissingExtraError(ModicumError, ImportError):
     """An optional package is not installed; the message says how to install it."""
+
+
+class DataWarning(UserWarning):
+    """Rows that can be learned from, but that may not be what was meant."""

@@ -36,6 +36,7 @@ PAPERS = {
     "gomes2008": "Gomes, Welling, Perona. Incremental learning of nonparametric Bayesian mixture models. CVPR 2008.",
     "gomes2010": "Gomes, Krause. Budgeted nonparametric learning from data streams. ICML 2010.",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.",
+    "halko2011": "Halko, Martinsson, Tropp. Finding structure with randomness. SIAM Review 53(2), 2011.",
     "harpeled2004": "Har-Peled, Mazumdar. On coresets for k-means and k-median clustering. STOC 2004.",
     "hoeffding1963": "Hoeffding. Probability inequalities for sums of bounded random variables. JASA 58, 1963.",
     "kazemi2019": "Kazemi et al. Submodular streaming in all its glory. ICML 2019.",
@@ -44,7 +45,9 @@ PAPERS = {
     "macqueen1967": "MacQueen. Some methods for classification and analysis of multivariate observations. 1967.",
     "manku1998": "Manku, Rajagopalan, Lindsay. Approximate medians in one pass with limited memory. SIGMOD 1998.",
     "maron1994": "Maron, Moore. Hoeffding races: accelerating model selection search. NIPS 1994.",
+    "montiel2021": "Montiel et al. River: machine learning for streaming data in Python. JMLR 22, 2021.",
     "quinonero2005": "Quiñonero-Candela, Rasmussen. A unifying view of sparse approximate GP regression. JMLR 6, 2005.",
+    "rahimi2007": "Rahimi, Recht. Random features for large-scale kernel machines. NIPS 2007.",
     "rai2009": "Rai, Daumé III, Venkatasubramanian. Streamed learning: one-pass SVMs. IJCAI 2009.",
     "rasmussen2006": "Rasmussen, Williams. Gaussian processes for machine learning. MIT Press, 2006.",
     "schlegel2017": "Schlegel et al. Adapting kernel representations online using submodular maximization. ICML 2017.",
@@ -55,8 +58,10 @@ PAPERS = {
     "smola2000": "Smola, Bartlett. Sparse greedy Gaussian process regression. NIPS 2000.",
     "titsias2009": "Titsias. Variational learning of inducing variables in sparse Gaussian processes. AISTATS 2009.",
     "tsang2005": "Tsang, Kwok, Cheung. Core vector machines: fast SVM training on very large data sets. JMLR 6, 2005.",
+    "tukey1962": "Tukey. The future of data analysis. Annals of Mathematical Statistics 33(1), 1962.",
     "vanvaerenbergh2010": "Van Vaerenbergh et al. Fixed-budget kernel recursive least-squares. ICASSP 2010.",
     "vanvaerenbergh2012": "Van Vaerenbergh et al. Kernel recursive least-squares tracker. IEEE TNNLS 23(8), 2012.",
+    "weinberger2009": "Weinberger et al. Feature hashing for large scale multitask learning. ICML 2009.",
     "zarrabizadeh2006": "Zarrabi-Zadeh, Chan. A simple streaming algorithm for minimum enclosing balls. CCCG 2006.",
 }
 KEY = re.compile(r"\b[a-z]{3,}(?:18|19|20)\d\d\b")

@@ -127,7 +127,7 @@ def test_another_command_is_refused(modicum_command, rows):
     _, _, _, *arguments = command("--checkpoint", "run.mcm")
     modicum_command(*arguments)
     other = modicum_command(*arguments, "--columns", "0,1", expect=1)
-    assert "another run (columns was None, now '0,1')" in other.stderr
+    assert "another run (columns was none, now '0,1')" in other.stderr
 
 
 def wait_for_changes(path, run, times):

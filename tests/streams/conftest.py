@@ -1,8 +1,10 @@
 """One table of 1,003 rows in every format that `stream` reads."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
+
+from modicum.streams import Paths
 
 N_ROWS = 1_003  # not a multiple of any chunk size in these tests
 NAMES = ["a", "b", "c", "d"]
@@ -112,10 +116,22 @@ def _json_text(table: pa.Table) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in table.to_pylist())
 
 
+def _json_array(table: pa.Table) -> bytes:
+    return json.dumps(table.to_pylist(), indent=1).encode()
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+}
+
+
 def _written(name: str, text: Callable[[pa.Table], bytes]) -> Callable[[Path, pa.Table], Path]:
     def write(folder: Path, table: pa.Table) -> Path:
         data = text(table)
-        (folder / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        (folder / name).write_bytes(COMPRESS.get(Path(name).suffix, bytes)(data))
         return folder / name
 
     return write
@@ -126,6 +142,31 @@ def _csv_glob(folder: Path, table: pa.Table) -> str:
         (folder / f"table{i}.csv").write_bytes(_csv_text(table.slice(first, 300)))
     (folder / "notes.txt").touch()
     return f"{folder}/table*.csv"
+
+
+def _paths(folder: Path, table: pa.Table) -> Paths:
+    """The last files first: a file, a glob and a folder."""
+    (folder / "more").mkdir(exist_ok=True)
+    for i, first in enumerate(range(0, len(table), 300)):
+        (folder / ("more" if i == 3 else ".") / f"{9 - i}.csv").write_bytes(_csv_text(table.slice(first, 300)))
+    return Paths(folder / "9.csv", f"{folder}/8.c*", f"file://{folder}/7.csv", folder / "more")
+
+
+def _remote_parquet(folder: Path, table: pa.Table) -> str:
+    import fsspec
+
+    files = fsspec.filesystem("memory")
+    for i, first in enumerate(range(0, len(table), 401)):
+        with files.open(f"{folder}/{i}.parquet", "wb") as file:
+            pa.parquet.write_table(table.slice(first, 401), file, row_group_size=100)
+    return f"memory:/{folder}/*.parquet"
+
+
+def _remote_json(folder: Path, table: pa.Table) -> str:
+    import fsspec
+
+    fsspec.filesystem("memory").pipe(f"{folder}/x.json.gz", gzip.compress(_json_array(table)))
+    return f"memory:/{folder}/x.json.gz"
 
 
 def _npy(folder: Path, table: pa.Table) -> Path:
@@ -185,6 +226,16 @@ SOURCES: dict[str, Callable[[Path, pa.Table], Any]] = {
     "feather": _feather,
     "csv": _written("x.csv", _csv_text),
     "csv.gz": _written("x.csv.gz", _csv_text),
+    "csv.bz2": _written("x.csv.bz2", _csv_text),
+    "csv.zst": _written("x.csv.zst", _csv_text),
+    "csv that is xz": _written("x.csv", lambda table: lzma.compress(_csv_text(table))),
+    "csv of unknown ending": _written("x.data", _csv_text),
+    "paths": _paths,
+    "parquet behind a URL": _remote_parquet,
+    "json.gz behind a URL": _remote_json,
+    "json": _written("x.json", _json_array),
+    "json of lines": _written("x.json.xz", _json_text),
+    "json of an object": _written("x.json", lambda table: b'{"rows":' + _json_array(table) + b"}"),
     "csv without header": _written("x.csv", lambda table: _csv_text(table.drop("text")).partition(b"\n")[2]),
     "tsv": _written("x.tsv", lambda table: _csv_text(table, "\t")),
     "csv glob": _csv_glob,

@@ -84,7 +84,7 @@ MANY = 300_000  # rows that reach beyond the first MiB, from which types are inf
         ("x.parquet", "a,b\n1,2\n", "x.parquet: Parquet magic bytes not found"),
         ("x.arrow", "a,b\n1,2\n", "x.arrow: "),
         ("x.npy", "a,b\n1,2\n", "x.npy: can't be read as a .npy file of numbers"),
-        ("x.txt", "a,b\n1,2\n", "x.txt: unknown format. The name must end in one of: .parquet"),
+        ("x.dat", "one\ntwo\n", "x.dat: unknown format. The name must end in one of: .parquet"),
     ],
 )
 def test_text(tmp_path, name, text, where):
@@ -165,9 +165,9 @@ def test_nothing_there(tmp_path):
 
 
 def test_columns_that_are_named_twice(tmp_path):
-    (tmp_path / "x.csv").write_text("a,b,a\n1,2,3\n")
-    assert "2 columns are named 'a'" in error(tmp_path / "x.csv", columns="a")
-    assert "2 columns are named 'a'" in error(tmp_path / "x.csv")
+    table = pa.table([[1.0], [2.0], [3.0]], names=["a", "b", "a"])
+    assert "2 columns are named 'a'" in error(table, columns="a")
+    assert "2 columns are named 'a'" in error(table)
 
 
 def test_npz_lists_its_arrays(tmp_path):
@@ -230,7 +230,6 @@ def test_a_column_with_broken_bytes_is_not_left_out(tmp_path, cell):
     [
         ("a,b\n1,2\n".encode("utf-16"), "this is UTF-16 text. Save it as UTF-8."),
         ("größe,b\n1,2\n".encode("latin1"), "the first line is not UTF-8 text."),
-        (gzip.compress(b"a,b\n1,2\n", mtime=0), "this is a gzip file, whose name must end in .gz."),
         (b"PK\x03\x04", "this is a zip file."),
     ],
 )

@@ -1,63 +1,58 @@
 """`modicum fit LEARNER SOURCE`: learn a stream and save the state. One command for every public learner."""
 
-import inspect
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from difflib import get_close_matches
+from typing import Any
 
 import typer
 
-import modicum
-from modicum.cli import options as o
+from modicum.cli.grouping import EXAMPLES
 from modicum.cli.lazy import SETTINGS, LazyGroup, as_command
-from modicum.cli.picks import picked_rows
-from modicum.cli.printing import say
-from modicum.cli.run import Job
-from modicum.cli.sources import Source
-from modicum.cli.values import command_name
-from modicum.contract.learner import Learner
-
-NAMES = {command_name(name): name for name in modicum.LEARNERS}
-Output = Annotated[Path, typer.Option("-o", "--output", help="State file to write.")]
+from modicum.cli.learners import ALIASES, ENTRIES, NAMES, WISHES, command_name, fit_examples
 
 
 class _Learners(LazyGroup):
-    """A command for each learner. Any part of a name that no other has will do: `fit exemplar`, `fit svc`."""
+    """A command for each learner. Its alias, or any part of its name that no other has, will do: `fit exemplar`."""
+
+    examples = EXAMPLES["fit"]
 
     def summaries(self) -> Mapping[str, str]:
-        return {name: _summary(getattr(modicum, learner)) for name, learner in NAMES.items()}
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(NAMES)
+        return {name: ENTRIES[learner].summary for name, learner in NAMES.items()}
 
     def alike(self, text: str) -> list[str]:
+        if text in NAMES or text in ALIASES:
+            return [ALIASES.get(text, text)]
         containing = [name for name in NAMES if text.replace("-", "") in name.replace("-", "")]
-        return super().alike(text) if text in NAMES or not containing else containing
+        return containing or get_close_matches(text, [*NAMES, *ALIASES], cutoff=0.5)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         alike = self.alike(cmd_name)
-        is_meant = len(alike) == 1 and cmd_name.replace("-", "") in alike[0].replace("-", "")
-        return self.make(alike[0]) if is_meant else None
+        is_part = len(alike) == 1 and cmd_name.replace("-", "") in alike[0].replace("-", "")
+        return self.make(alike[0]) if cmd_name in ALIASES or is_part else None
 
     def make(self, name: str) -> Any:
-        return as_command(fit_command(getattr(modicum, NAMES[name])), name)
+        import modicum
+        from modicum.cli.fitting import fit_command
+
+        return as_command(fit_command(getattr(modicum, NAMES[name])), name, fit_examples(name))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(len(_shown(learner)) for learner in ENTRIES)
+        for wish, learners in WISHES.items():
+            with formatter.section(wish):
+                formatter.write_dl(
+                    [(f"{_shown(name):{width}}", entry.summary) for name, entry in learners.items()], col_max=width
+                )
 
 
-command = typer.Typer(cls=_Learners, help="Learn a source and save what was learned.", no_args_is_help=True, **SETTINGS)
+def _shown(learner: str) -> str:
+    """A learner's name and, after it, its aliases."""
+    return ", ".join([command_name(learner), *ENTRIES[learner].aliases])
 
 
-def fit_command(cls: type[Learner]) -> Any:
-    """The command for one learner."""
-
-    def fit(source: Source, output: Output = Path("state.mcm"), **given: Any) -> None:
-        job = Job.take_from(given)
-        run = job.learn(o.make_learner(cls, given), source, save=output)
-        say(f"{run.learner.n_seen_:,} rows learned in {run.seconds:.1f} s; state in {output}")
-        job.write_report(run, picked_rows(run.learner.picks(), run.rows) if job.report and job.text else None)
-
-    fit.__doc__ = _summary(cls)
-    return o.with_options(fit, [*o.constructor_options(cls), *Job.options()])
-
-
-def _summary(cls: type[Learner]) -> str:
-    return (inspect.getdoc(cls) or "").partition("\n")[0]
+command = typer.Typer(
+    cls=_Learners,
+    help="Learn a source and save what was learned. Any part of a learner's name that no other has will do.",
+    no_args_is_help=True,
+    **SETTINGS,
+)

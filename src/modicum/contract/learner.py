@@ -30,6 +30,7 @@ from modicum.streams import Stream, stream
 
 # Methods that release the lock between chunks, or take two locks.
 _UNGUARDED = ("fit", "learn", "fit_predict", "fit_transform", "merge")
+NUMBERS = ("dense", "sparse")  # kinds of rows that are numbers
 ONE_CHUNK_BYTES = 256 * 2**20  # arrays up to this size are learned as one chunk: they are in memory anyway
 
 
@@ -42,11 +43,13 @@ class Traits:
     weights: bool = False  # sample_weight is supported
     sparse: bool = False  # sparse matrices are supported, without densifying
     objects: bool = False  # lists of any Python objects are supported
+    tables: bool = False  # tables with columns of any type are supported
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Kinds of rows that can be learned."""
-        return ("dense", *(["sparse"] if self.sparse else []), *(["objects"] if self.objects else []))
+        more = {"sparse": self.sparse, "objects": self.objects, "table": self.tables}
+        return ("dense", *(kind for kind, can in more.items() if can))
 
 
 class Learner(Saving, Intake, BaseEstimator):
@@ -66,7 +69,7 @@ class Learner(Saving, Intake, BaseEstimator):
     _invariants: ClassVar[Mapping[str, Any]] = {
         "n_features_in_": Whole("n_features", "n_features"),
         "_kind": Equal("kind", lambda its: its.owner.traits.kinds),
-        "_dtype": Equal("dtype", lambda its: ("object",) if its["kind"] == "objects" else ("float32", "float64")),
+        "_dtype": Equal("dtype", lambda its: ("float32", "float64") if its["kind"] in NUMBERS else ("object",)),
         "n_seen_": Whole(1),
         "_position": Whole("n_seen_"),
         "_rng": Is(np.random.Generator),
@@ -190,7 +193,7 @@ class Learner(Saving, Intake, BaseEstimator):
                 self.partial_fit(X, y, sample_weight)
                 self._finish()
             else:
-                self.learn(stream(X, target=y, weight=sample_weight))
+                self.learn(stream(X, target=y, weight=sample_weight, raw=self.traits.tables))
         except BaseException:
             if not self._is_fitted():
                 self._forget()
@@ -202,9 +205,10 @@ class Learner(Saving, Intake, BaseEstimator):
 
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
         """Learn all of a stream or source on top of the present state; `on_chunk(self)` is called after each chunk."""
-        chunks = stream(source)
-        if self._is_fitted():
+        chunks = source if isinstance(source, Stream) else stream(source, raw=self.traits.tables)
+        if self._is_fitted() and not self.traits.tables:  # columns of tables are found by name
             check_columns(f"{type(self).__name__}.learn", self.column_names_, chunks.columns)
+        self._expect_columns(chunks)
         for chunk in chunks:
             self.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
             if self._is_fitted() and chunks.columns is not None:
@@ -213,6 +217,9 @@ class Learner(Saving, Intake, BaseEstimator):
                 on_chunk(self)
         self._finish()
         return self
+
+    def _expect_columns(self, rows: Stream) -> None:
+        """Hook: look at a stream before its rows are learned."""
 
     def merge(self, other: Self) -> Self:
         """Absorb what `other` learned from other rows; `other` does not change."""

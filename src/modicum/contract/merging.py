@@ -28,6 +28,8 @@ def check_partner(learner: Any, other: Any) -> None:
 def check_same_rows(learner: Any, other: Any) -> None:
     """Raise a `StateError` if two fitted learners have learned rows of different kinds or columns."""
     name = f"{type(learner).__name__}.merge"
+    if learner._kind == other._kind == "table":
+        return  # columns are found by name
     if learner.n_features_in_ != other.n_features_in_:
         raise StateError(
             f"{name}: the number of columns differs ({learner.n_features_in_} here, {other.n_features_in_} there)."

@@ -1,0 +1,18 @@
+"""Pipelines: preparation and learning of rows as people have them, as one learner."""
+
+from modicum.pipeline.one_by_one import OneByOne
+from modicum.pipeline.preparation import Preparation
+from modicum.pipeline.principal_components import PrincipalComponents
+from modicum.pipeline.random_features import RandomFeatures
+from modicum.pipeline.stream_pipeline import StreamPipeline, make_pipeline
+from modicum.pipeline.table_encoder import TableEncoder
+
+__all__ = [
+    "OneByOne",
+    "Preparation",
+    "PrincipalComponents",
+    "RandomFeatures",
+    "StreamPipeline",
+    "TableEncoder",
+    "make_pipeline",
+]

@@ -10,6 +10,7 @@ from modicum.rows.kinds import (
     bytes_with_target,
     equal_rows,
     is_sparse,
+    is_table,
     n_rows,
     take,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "equal_rows",
     "find_slots",
     "is_sparse",
+    "is_table",
     "n_rows",
     "put_values",
     "take",

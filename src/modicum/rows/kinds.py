@@ -13,6 +13,11 @@ def is_sparse(X: Any) -> bool:
     return sparse.issparse(X)
 
 
+def is_table(X: Any) -> bool:
+    """Whether rows are an Arrow table."""
+    return hasattr(X, "schema") and hasattr(X, "column_names")
+
+
 def n_rows(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
@@ -21,6 +26,11 @@ def take(X: Any, index: Any) -> Any:
     """Rows of an array, a sparse matrix or a list of objects; a slice of consecutive rows shares their memory."""
     if isinstance(X, list):
         return [X[i] for i in np.arange(len(X))[index]]
+    if is_table(X):
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(X.num_rows)
+            return X.slice(start, max(stop - start, 0))
+        return X.take(np.arange(X.num_rows)[index])
     if is_sparse(X) and isinstance(index, slice) and index.step is None:
         return _consecutive(X, *index.indices(X.shape[0])[:2])
     return X[index]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from modicum.rows.kinds import is_sparse, n_rows, take
+from modicum.rows.kinds import is_sparse, is_table, n_rows, take
 from modicum.rules.invariants import ANYTHING, LIMIT, Array, Bound, Each, Is, Scope, Sparse, Violation, Whole
 from modicum.state.part import Part
 
@@ -27,6 +27,10 @@ class Rows(Part):
         """An empty container for at most `limit` rows such as those of X."""
         if isinstance(X, list):
             return ObjectRows()
+        if is_table(X):
+            from modicum.rows.table_rows import TableRows
+
+            return TableRows(X)
         return SparseRows(X.dtype, X.shape[1]) if is_sparse(X) else DenseRows(X.dtype, X.shape[1], limit)
 
     def __len__(self) -> int:

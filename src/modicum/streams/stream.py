@@ -23,6 +23,7 @@ from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.objects import OBJECT_BYTES
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
+SPREAD_BLOCKS = 32  # places of a source that `spread` looks at
 CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size is not given
 
 
@@ -36,6 +37,7 @@ def stream(
     passes: int = 1,
     shuffle_buffer: int = 0,
     start: int = 0,
+    raw: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> "Stream":
     """Read rows from almost anything, in chunks and bounded memory.
@@ -44,10 +46,14 @@ def stream(
 
     - arrays, sparse matrices (converted to CSR once) and anything else two-dimensional that can be sliced by rows;
     - data frames of pandas, polars, pyarrow and others, through Arrow;
-    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, svmlight (text formats may be gzipped), .npy (read
-      in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole);
-    - a folder or a glob: its files in sorted order, all of one format; subfolders are ignored;
-    - `-`, standard input: CSV, JSON lines or an Arrow stream, detected by the first bytes;
+    - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, JSON (an array of objects), svmlight, text (one per
+      line), .npy (read in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole); text
+      formats may be compressed with gzip, bzip2, xz or Zstandard, told by the first bytes;
+    - a folder or a glob: its files in sorted order, all of one format; stray files are skipped; subfolders are ignored,
+      except in folders of images, which become a table with the column `path`;
+    - `Paths(...)`: several files, folders, globs or URLs as one source;
+    - URLs such as s3://bucket/x.parquet, through fsspec (`modicum[cloud]`);
+    - `-`, standard input: CSV, JSON lines, a JSON array or an Arrow stream, also compressed, told by the first bytes;
     - a list of objects, of rows of numbers, or of chunks; any iterable or iterator of chunks, each X, (X, y) or
       (X, y, weight). A torch DataLoader is such an iterable;
     - another Stream, which is returned unchanged.
@@ -81,6 +87,9 @@ def stream(
         Rows to skip, counted over all passes: the `position` at which to resume. Row groups of Parquet, batches of
         Arrow files and rows of arrays are skipped without reading. Other sources, and all with a shuffle buffer,
         are read again from the first row of the pass.
+    raw : bool, default=False
+        Rows of tables as Arrow tables with all their columns, for a `modicum.pipeline`: text, times and missing values
+        as they are, and the columns `_file` and `_row` (data rows counted from 1). Arrays are not affected.
     random_state : int, Generator or None, default=None
         Seed of the shuffle buffer. Resuming repeats the same order only for an int.
 
@@ -103,7 +112,7 @@ def stream(
         return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
     return Stream(
-        open_reader(source, Wanted(as_keys(columns), **keys)),
+        open_reader(source, Wanted(as_keys(columns), **keys, raw=raw)),
         arrays,
         chunk_size=None if chunk_size is None else _integer("chunk_size", chunk_size, 1),
         passes=_integer("passes", passes, 1),
@@ -131,8 +140,12 @@ class Stream:
         Names of the columns of X, if the source has names.
     table_columns : list of str or None
         Names of all columns of the source, of any type.
+    target, weight : str or None
+        Names of the columns of targets and weights, if the source has names.
     left_out : dict of str to str
         Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
+    skipped : list of str
+        Files of a folder that were not read, with the reason.
     name : str
         Name of the source in messages.
     width : int or None
@@ -168,7 +181,10 @@ class Stream:
     n_rows = property(lambda self: self._reader.n_rows)
     columns = property(lambda self: self._reader.columns)
     table_columns = property(lambda self: self._reader.table_columns)
+    target = property(lambda self: self._reader.target)
+    weight = property(lambda self: self._reader.weight)
     left_out = property(lambda self: self._reader.left_out)
+    skipped = property(lambda self: self._reader.skipped)
     name = property(lambda self: self._reader.name)
     width = property(lambda self: self._reader.width)
     rereadable = property(lambda self: self._reader.rereadable)
@@ -220,6 +236,19 @@ class Stream:
             length = "" if self.n_rows is None else f"; it has {self.n_rows:,}"
             raise DataError(f"{name}: no row {rows[count(found)]:,} (counted from 0){length}.")
         return pick(found, order)
+
+    def spread(self, n: int) -> Any:
+        """About `n` rows from all over the source; None if its length is not known, or if it can be read only once.
+
+        Reads a few blocks of consecutive rows, evenly spaced: a look at sorted rows that the first rows do not give.
+        """
+        if not self.rereadable or not self.n_rows:
+            return None
+        size = -(-n // SPREAD_BLOCKS)
+        middles = (np.arange(SPREAD_BLOCKS) + 0.5) / SPREAD_BLOCKS * self.n_rows
+        starts = np.maximum(middles - size / 2, 0).astype(np.int64)
+        ids = np.unique(starts[:, None] + np.arange(size)) if self.n_rows > n else np.arange(self.n_rows)
+        return self.take(ids[ids < self.n_rows])
 
     def _check(self) -> None:
         name = self._reader.name

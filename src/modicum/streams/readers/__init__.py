@@ -10,9 +10,10 @@ from modicum.exceptions import DataError
 from modicum.streams.readers.arrays import array_reader
 from modicum.streams.readers.base import Reader
 from modicum.streams.readers.columns import Wanted
-from modicum.streams.readers.files import path_reader
+from modicum.streams.readers.files import path_reader, paths_reader
 from modicum.streams.readers.frames import frame_reader
 from modicum.streams.readers.iterables import Chunks, sequence_reader
+from modicum.streams.readers.paths import Paths
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
@@ -20,6 +21,7 @@ _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 # so the narrower tests come first.
 _KINDS: list[tuple[Callable[[Any], bool], Callable[[Any, Wanted], Reader]]] = [
     (lambda source: isinstance(source, str | PathLike), path_reader),
+    (lambda source: isinstance(source, Paths), paths_reader),
     (lambda source: any(hasattr(source, name) for name in _ARROW), frame_reader),
     (lambda source: isinstance(source, np.ndarray) or hasattr(source, "tocsr"), array_reader),
     (lambda source: getattr(source, "ndim", 0) > 0 and hasattr(source, "shape"), array_reader),

@@ -11,6 +11,7 @@ import numpy as np
 
 from modicum.streams.readers.base import naming, offsets_of, pick, pick_from, split_rows
 from modicum.streams.readers.bytes_in import ByteSource
+from modicum.streams.readers.remote import Remote
 from modicum.streams.readers.tables import TableFile
 
 BUFFER = 1 << 20  # bytes of a Parquet column read at a time, so that no row group is held whole
@@ -21,8 +22,9 @@ class Parquet(TableFile):
 
     label = "Parquet"
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path | Remote):
         super().__init__(str(path))
+        self._path = path
         with naming(self.name), self._open() as file:
             self.schema = file.schema_arrow
             groups = range(file.num_row_groups)
@@ -46,12 +48,13 @@ class Parquet(TableFile):
                 found += pick_from(checked(file.iter_batches(row_groups=[group])), here)[0]
         return found, self._offsets[-1]
 
-    def _open(self) -> Any:
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
 
-        return ParquetFile(
-            self.name, pre_buffer=False, memory_map=False, buffer_size=BUFFER, page_checksum_verification=True
-        )
+        options = {"pre_buffer": False, "memory_map": False, "buffer_size": BUFFER, "page_checksum_verification": True}
+        with _source(self._path) as source, ParquetFile(source, **options) as file:
+            yield file
 
 
 class ArrowFile(TableFile):
@@ -59,8 +62,9 @@ class ArrowFile(TableFile):
 
     label = "Arrow files"
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path | Remote):
         super().__init__(str(path))
+        self._path = path
         with naming(self.name), self._open() as reader:
             self.schema = reader.schema
         self.n_rows = self._offsets[-1]
@@ -88,8 +92,10 @@ class ArrowFile(TableFile):
     def _open(self, columns: Iterable[str] = ()) -> Iterator[Any]:
         import pyarrow as pa
 
-        with pa.OSFile(self.name) as file:
-            yield pa.ipc.open_file(file, options=_only(self, columns))
+        with _source(self._path) as source:
+            file = pa.OSFile(source) if isinstance(source, str) else pa.PythonFile(source, mode="r")
+            with file:
+                yield pa.ipc.open_file(file, options=_only(self, columns))
 
 
 class ArrowStream(TableFile):
@@ -121,7 +127,17 @@ class ArrowStream(TableFile):
                 raise ValueError("the Arrow stream ends before the file does.")
 
 
-def arrow_file(path: Path) -> TableFile:
+@contextmanager
+def _source(path: Path | Remote) -> Iterator[Any]:
+    """What pyarrow opens: the name of a local file, which it reads faster itself, or an open remote file."""
+    if isinstance(path, Path):
+        yield str(path)
+    else:
+        with path.open() as file:
+            yield file
+
+
+def arrow_file(path: Path | Remote) -> TableFile:
     """The reader of an Arrow file; both kinds use the same endings, and differ in the first bytes."""
     source = ByteSource(path)
     return ArrowFile(path) if source.head.startswith(b"ARROW1") else ArrowStream(source)

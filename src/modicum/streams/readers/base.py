@@ -29,7 +29,10 @@ class Reader:
     width: int | None = None  # number of features
     columns: list[str] | None = None  # names of the features
     table_columns: list[str] | None = None  # names of all columns of the source
+    target: str | None = None  # name of the column of targets
+    weight: str | None = None  # name of the column of weights
     left_out: dict[str, str] = {}  # columns that are not features because of their type, with that type
+    skipped: list[str] = []  # files of a folder or glob that are not read, each with the reason in parentheses
     row_bytes: float | None = None  # of a row of X, if known without reading
     rereadable = True
     background = False  # whether a thread should read ahead, because reading waits for a disk
@@ -63,6 +66,10 @@ def _pick_arrow(table: Any, index: Any) -> Any:
     """Rows of a table; string views (from polars) are cast to strings first, as pyarrow can't index them."""
     import pyarrow as pa
 
+    if isinstance(index, slice):
+        first, end, _ = index.indices(table.num_rows)
+        return table.slice(first, max(end - first, 0))
+
     schema = pa.schema([field.with_type(_without_views(field.type)) for field in table.schema])
     return (table if schema == table.schema else table.cast(schema)).take(index)
 
@@ -88,6 +95,10 @@ def join(blocks: Sequence[Any]) -> Any:
         from scipy.sparse import vstack
 
         return vstack(blocks, format="csr")
+    if hasattr(first, "schema"):
+        import pyarrow as pa
+
+        return pa.concat_tables(blocks)
     return np.concatenate(blocks)
 
 

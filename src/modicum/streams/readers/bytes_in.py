@@ -1,14 +1,17 @@
-"""Sources of bytes for text formats: files, plain or gzipped, and standard input."""
+"""Sources of bytes for text formats: files, plain or compressed, and standard input.
 
-import gzip
+The first bytes tell how a file is compressed, whatever its name is.
+"""
+
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
+from importlib import import_module
 from typing import Any, BinaryIO
 
+from modicum._optional import require
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import naming
 
@@ -18,7 +21,6 @@ BOM = b"\xef\xbb\xbf"  # written by some programs at the start of UTF-8 files
 
 _NOT_TEXT = {  # first bytes of files that are not text
     b"PK\x03\x04": "a zip file",
-    b"\x1f\x8b": "a gzip file, whose name must end in .gz",
     b"PAR1\x15": "a Parquet file",
     b"ARROW1\0": "an Arrow file",
     b"\x93NUMPY": "a .npy file",
@@ -27,13 +29,46 @@ _NOT_TEXT = {  # first bytes of files that are not text
 }
 
 
+def _opener(module: str) -> Callable[[Any], Any]:
+    """The function `open` of a module, imported when needed: not every build of Python has all of them."""
+    return lambda file: import_module(module).open(file)
+
+
+def _zstandard(file: BinaryIO) -> Any:
+    pa: Any = require("pyarrow", "reading .zst files")
+    return pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+
+COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {  # the first bytes of compressed files, and what opens them
+    b"\x1f\x8b\x08": _opener("gzip"),
+    **{b"BZh%d1AY&SY" % level: _opener("bz2") for level in range(1, 10)},
+    b"\xfd7zXZ\0": _opener("lzma"),
+    b"\x28\xb5\x2f\xfd": _zstandard,
+}
+
+
+def decompressed(file: BinaryIO) -> BinaryIO:
+    """The decompressed bytes of a file from where it is; the file itself if it is plain and can go back."""
+    first = b""
+    # Byte by byte, as long as it may be compressed: a pipe is never asked for more than is needed to tell.
+    while any(len(first) < len(mark) and mark.startswith(first) for mark in COMPRESSIONS) and (byte := file.read(1)):
+        first += byte
+    open_it = COMPRESSIONS.get(first)
+    if open_it is None and isinstance(file, io.BufferedIOBase) and file.seekable():  # some remote files only claim it
+        file.seek(-len(first), io.SEEK_CUR)
+        return file
+    whole = io.BufferedReader(_Joined(io.BytesIO(first), file), TEXT_BYTES >> 4)
+    return whole if open_it is None else open_it(whole)
+
+
 class ByteSource:
     """A file whose first bytes can be inspected."""
 
     rereadable = True
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Any):  # a Path or a Remote
         self.name = str(path)
+        self._path = path
 
     @property
     def head(self) -> bytes:
@@ -59,9 +94,8 @@ class ByteSource:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        open_file: Any = gzip.open if self.name.lower().endswith(".gz") else open
-        with naming(self.name), open_file(self.name, "rb") as file:
-            yield file
+        with naming(self.name), self._path.open("rb") as file:
+            yield decompressed(file)
 
 
 class Stdin(ByteSource):
@@ -73,12 +107,18 @@ class Stdin(ByteSource):
         self.name = "standard input"
 
     @cached_property
+    def _file(self) -> BinaryIO:
+        return decompressed(sys.stdin.buffer)
+
+    @cached_property
     def head(self) -> bytes:
-        return sys.stdin.buffer.read(HEAD)
+        with naming(self.name):
+            return self._file.read(HEAD)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        yield io.BufferedReader(_Joined(io.BytesIO(self.head), sys.stdin.buffer))
+        with naming(self.name):
+            yield io.BufferedReader(_Joined(io.BytesIO(self.head), self._file))
 
 
 class _Joined(io.RawIOBase):

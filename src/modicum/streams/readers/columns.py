@@ -18,11 +18,15 @@ SHOWN = 20  # column names in an error message
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requested columns, by name or position; None means the default features, or no target or weight."""
+    """The requested columns, by name or position; None means the default features, or no target or weight.
+
+    `raw` rows of tables are Arrow tables with all columns, and the place of every row.
+    """
 
     columns: list[Key] | None = None
     target: Key | None = None
     weight: Key | None = None
+    raw: bool = False
 
     def refuse(self, name: str, reason: str) -> None:
         """Raise a DataError if a column was requested from a source that has none."""

@@ -1,99 +1,108 @@
-"""Paths: a file, a folder, a glob or `-` for standard input. The ending of a name determines the format."""
+"""Paths: files, folders, globs, URLs, or `-` for standard input; which files they name, and of which format."""
 
 import glob
 import os
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from urllib.parse import unquote
 
-from modicum.exceptions import DataError
-from modicum.streams.readers.array_files import NpyFile, npz_rows
-from modicum.streams.readers.arrays import Arrays
-from modicum.streams.readers.arrow_files import ArrowStream, Parquet, arrow_file
-from modicum.streams.readers.base import Reader
-from modicum.streams.readers.bytes_in import BOM, ByteSource, Stdin
+from modicum.exceptions import DataError, DataWarning
+from modicum.streams.readers.arrow_files import ArrowStream
+from modicum.streams.readers.base import Reader, naming
+from modicum.streams.readers.bytes_in import Stdin
 from modicum.streams.readers.columns import Wanted
-from modicum.streams.readers.svmlight import Svmlight
+from modicum.streams.readers.formats import (
+    IMAGES,
+    JSON,
+    TEXT,
+    File,
+    Format,
+    array_of_npz,
+    format_by_bytes,
+    format_by_ending,
+    unknown_format,
+)
+from modicum.streams.readers.json_arrays import json_file, looks_like_json
+from modicum.streams.readers.paths import Paths
+from modicum.streams.readers.remote import is_url, remote_files, remote_tree
 from modicum.streams.readers.tables import TableFile, Tables
-from modicum.streams.readers.text_files import Csv, JsonLines
+from modicum.streams.readers.text_files import Csv
+
+FEW = 0.1  # a share of files of other formats that is skipped rather than refused
+_NOTES = {"readme", "license", "licence", "copying", "changelog", "citation", "notes", "manifest"}  # beside data
 
 
-class Format(NamedTuple):
-    name: str
-    read: Callable[[Sequence[Path], str, Wanted], Reader]  # rows of all files, in order
+class Found(NamedTuple):
+    """The files of a source, all of one format, and others that it has, each with a reason."""
 
-
-def _tables(open_file: Callable[[Path], TableFile]) -> Any:
-    return lambda paths, name, wanted: Tables([open_file(path) for path in paths], name, wanted)
-
-
-def _arrays(open_file: Callable[[Path], Any]) -> Any:
-    return lambda paths, name, wanted: Arrays([open_file(path) for path in paths], name, wanted, [*map(str, paths)])
-
-
-_PARQUET = Format("Parquet", _tables(Parquet))
-_ARROW = Format("Arrow", _tables(arrow_file))
-_CSV = Format("CSV", _tables(lambda path: Csv(ByteSource(path))))
-_TSV = Format("TSV", _tables(lambda path: Csv(ByteSource(path), "\t")))
-_JSON = Format("JSON lines", _tables(lambda path: JsonLines(ByteSource(path))))
-_SVMLIGHT = Format("svmlight", Svmlight)
-
-FORMATS = {
-    ".parquet": _PARQUET,
-    ".pq": _PARQUET,
-    ".arrow": _ARROW,
-    ".arrows": _ARROW,
-    ".feather": _ARROW,
-    ".ipc": _ARROW,
-    ".npy": Format("npy", _arrays(NpyFile)),
-    ".npz": Format("npz", _arrays(npz_rows)),
-    **{
-        ending + gz: kind
-        for gz in ("", ".gz")
-        for ending, kind in {
-            ".csv": _CSV,
-            ".tsv": _TSV,
-            ".jsonl": _JSON,
-            ".ndjson": _JSON,
-            ".svm": _SVMLIGHT,
-            ".svmlight": _SVMLIGHT,
-            ".libsvm": _SVMLIGHT,
-        }.items()
-    },
-}
+    format: Format
+    files: Sequence[File]
+    skipped: Sequence[str] = ()
 
 
 def path_reader(source: str | os.PathLike[str], wanted: Wanted) -> Reader:
-    """The reader for a path; all files of a folder or glob must have one format."""
-    name = os.fspath(source)
-    if name == "-":
+    return paths_reader(Paths(source), wanted)
+
+
+def paths_reader(paths: Paths, wanted: Wanted) -> Reader:
+    """The reader for paths; all their files must have one format."""
+    if paths.sources == ("-",):
         return Tables([_stdin_table()], "standard input", wanted)
-    if named := re.fullmatch(r"(.+\.npz):(.+)", name):  # one array of several
-        path, array = named.groups()
-        return _arrays(partial(npz_rows, array=array))([_existing(path)], name, wanted)
-    paths = _paths(name)
-    formats = {_format(path): path for path in paths}
-    if len(formats) > 1:
-        files = " and ".join(f"{path} ({kind.name})" for kind, path in list(formats.items())[:2])
-        raise DataError(f"{name}: all files must have the same format; got {files}. Give a glob such as *.csv.")
-    return next(iter(formats)).read(paths, name, wanted)
+    found = find_files(paths)
+    reader = found.format.read(found.files, paths.name, wanted)
+    reader.skipped = list(found.skipped)
+    return reader
 
 
-def _paths(name: str) -> list[Path]:
-    """The files that a name matches, sorted."""
+def find_files(paths: Paths) -> Found:
+    """All files that the paths name, in order, each once."""
+    found = [_find(name) for name in paths.sources]
+    first = found[0]
+    for other in found:
+        if other.format != first.format:
+            raise _two_formats(paths.name, first, other)
+    files = _distinct(file for part in found for file in part.files)
+    return Found(first.format, files, list(dict.fromkeys(entry for part in found for entry in part.skipped)))
+
+
+def _find(name: str) -> Found:
+    """The files of one source."""
+    if name.startswith("file://"):
+        name = name.removeprefix("file://")
+        name = name if os.path.exists(name) else unquote(name)  # %20 is a blank
+    if is_url(name):
+        return _find_remote(name)
+    if (named := re.fullmatch(r"(.+\.npz):(.+)", name)) and not os.path.exists(name):  # one array of several
+        return Found(array_of_npz(named[2]), [_existing(named[1])])
     if os.path.isdir(name):
-        # Other programs write files such as _SUCCESS or .crc beside the data.
-        found = [path for path in sorted(Path(name).iterdir()) if path.name[0] not in "._" and path.is_file()]
-        if not found:
-            raise DataError(f"{name}: the folder has no files. To include subfolders: {name}/**/*.parquet")
-        return found
+        return _sorted_out(name, _files_of_folder(name), is_folder=True)
     if os.path.exists(name) or not glob.has_magic(name):
-        return [_existing(name)]
-    if found := [Path(path) for path in sorted(glob.glob(name, recursive=True)) if os.path.isfile(path)]:
-        return found
-    raise DataError(f"{name}: no file matches.")
+        return _named(_existing(name))
+    matches = sorted(glob.glob(name, recursive=True))
+    files = [Path(path) for path in matches if os.path.isfile(path)]
+    if matches and not files:
+        raise DataError(f"{name}: only folders match. To read their files: {name.rstrip('/')}/*")
+    return _sorted_out(name, files, is_folder=False)
+
+
+def _find_remote(url: str) -> Found:
+    files, kind = remote_files(url)
+    if kind == "file":
+        return _named(files[0])
+    if kind == "folder":
+        files = _with_subfolders(files, lambda: remote_tree(url))
+    return _sorted_out(url, files, is_folder=kind == "folder")
+
+
+def _named(file: File) -> Found:
+    """A file that was named itself: its first bytes decide if its name does not."""
+    kind = format_by_ending(file.name) or format_by_bytes(file)
+    if kind is None:
+        raise unknown_format(file)
+    return Found(kind, [file])
 
 
 def _existing(name: str) -> Path:
@@ -106,16 +115,118 @@ def _existing(name: str) -> Path:
     return Path(name)
 
 
-def _format(path: Path) -> Format:
-    name = path.name.lower()
-    for ending, kind in FORMATS.items():
-        if name.endswith(ending):
-            return kind
-    raise DataError(f"{path}: unknown format. The name must end in one of: {' '.join(FORMATS)}")
+def _files_of_folder(name: str) -> list[Path]:
+    with naming(name):  # it may not be ours to read
+        direct = [path for path in sorted(Path(name).iterdir()) if path.is_file()]
+    walk = os.walk(name)
+    return _with_subfolders(
+        direct, lambda: sorted(Path(folder, file) for folder, below, files in walk if _enter(below) for file in files)
+    )
+
+
+def _with_subfolders(direct: list[File], find_all: Callable[[], list[File]]) -> list[File]:
+    """The files of a folder, and if most are images, those of its subfolders too."""
+    data = [file for file in direct if format_by_ending(file.name) and not _stray(file)]
+    if data and not _are_images(data):
+        return direct
+    files = find_all()
+    return files if _are_images([file for file in files if not _stray(file)]) else direct
+
+
+def _enter(folders: list[str]) -> bool:
+    """Keep os.walk out of hidden folders."""
+    folders[:] = [folder for folder in folders if folder[0] not in "._"]
+    return True
+
+
+def _are_images(files: Sequence[File]) -> bool:
+    """Whether most files are images."""
+    return 2 * sum(format_by_ending(file.name) is IMAGES for file in files) > len(files)
+
+
+def _stray(file: File) -> str:
+    """Why a file of a folder is no data, judged by its name; empty if it may be."""
+    if file.name[0] in "._":  # other programs write files such as _SUCCESS or .crc beside the data
+        return "hidden"
+    is_note = file.name.partition(".")[0].lower() in _NOTES and format_by_ending(file.name) in (JSON, TEXT)
+    return "notes" if is_note else ""
+
+
+def _sorted_out(name: str, files: Sequence[File], is_folder: bool) -> Found:
+    """The files of the format that decides, and the others as skipped."""
+    reasons = {file: _stray(file) if is_folder else "" for file in files}
+    kinds = {file: format_by_ending(file.name) for file in files if not reasons[file]}
+    if not any(kinds.values()):  # such as part-00000
+        kinds = {file: format_by_bytes(file) for file in kinds}
+    kind = _deciding(name, kinds)
+    if kind is None:
+        raise _nothing(name, files, is_folder)
+    for file, own in kinds.items():
+        if own is not kind:
+            reasons[file] = own.name if own else "unknown format"
+        elif kind.is_text and _is_empty(file):
+            reasons[file] = "empty"
+    kept = [file for file in files if not reasons[file]] or [file for file in files if reasons[file] == "empty"][:1]
+    skipped = [f"{_short(file, name, is_folder)} ({reason})" for file, reason in reasons.items() if reason]
+    return Found(kind, kept, skipped)
+
+
+def _deciding(name: str, kinds: dict[File, Format | None]) -> Format | None:
+    """The format to read; None if no file has a known one."""
+    known = {file: kind for file, kind in kinds.items() if kind is not None}
+    pictures = [file for file, kind in known.items() if kind is IMAGES]
+    if 2 * len(pictures) > len(kinds) or len(pictures) == len(known):
+        return IMAGES if pictures else None
+    groups: dict[Format, list[File]] = {}
+    for file, kind in known.items():
+        if kind is not IMAGES:  # a few pictures beside a table
+            groups.setdefault(kind, []).append(file)
+    (first, most), *others = sorted(groups.items(), key=lambda group: -len(group[1]))
+    n_others = sum(len(files) for _, files in others)
+    if others and n_others >= FEW * (len(most) + n_others):
+        raise _two_formats(name, Found(first, most), Found(*others[0]))
+    return first
+
+
+def _nothing(name: str, files: Sequence[File], is_folder: bool) -> DataError:
+    """The error for a folder or glob without data."""
+    if unknown := [file for file in files if not (is_folder and _stray(file))]:
+        return unknown_format(unknown[0])
+    if is_folder:
+        return DataError(f"{name}: the folder has no files. To include subfolders: {name}/**/*.parquet")
+    return DataError(f"{name}: no file matches.")
+
+
+def _two_formats(name: str, *found: Found) -> DataError:
+    files = " and ".join(f"{part.files[0]} ({part.format.name})" for part in found)
+    return DataError(f"{name}: all files must have the same format; got {files}. Give a glob such as *.csv.")
+
+
+def _is_empty(file: File) -> bool:
+    return (file.stat().st_size if isinstance(file, Path) else file.size) == 0
+
+
+def _short(file: File, name: str, is_folder: bool) -> str:
+    return os.path.relpath(file, name) if is_folder and isinstance(file, Path) else file.name
+
+
+def _distinct(files: Iterable[File]) -> list[File]:
+    """The files without repetitions, about which there is one warning."""
+    found: dict[str, File] = {}
+    repeated = []
+    for file in files:
+        key = os.path.abspath(file) if isinstance(file, Path) else str(file)
+        if key in found:
+            repeated.append(file)
+        found.setdefault(key, file)
+    if repeated:
+        more = f" (and {len(repeated) - 1:,} more)" if len(repeated) > 1 else ""
+        warnings.warn(f"{repeated[0]}{more} is named more than once, and read once.", DataWarning, stacklevel=6)
+    return list(found.values())
 
 
 def _stdin_table() -> TableFile:
     source = Stdin()
     if source.head.startswith(b"\xff\xff\xff\xff"):  # an Arrow stream
         return ArrowStream(source)
-    return JsonLines(source) if source.head.removeprefix(BOM).lstrip().startswith(b"{") else Csv(source)
+    return json_file(source) if looks_like_json(source.head) else Csv(source)

@@ -23,6 +23,7 @@ class TableFile:
     n_rows: int | None = None
     rereadable = True
     background = True
+    reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
 
     def __init__(self, name: str):
         self.name = name
@@ -52,8 +53,16 @@ class TableFile:
         return stack(batches) if batches else self.schema.empty_table()
 
 
+TEXT_CELL = 24  # bytes of a cell of text, for a first guess at the size of rows
+FILE, ROW = "_file", "_row"  # columns of raw tables: where a row comes from; data rows are counted from 1
+
+
 class Tables(Reader):
-    """Rows of one table, or of several tables with the same columns stacked vertically."""
+    """Rows of one table, or of several tables with the same columns stacked vertically.
+
+    Rows are arrays of the numeric columns. Raw rows are Arrow tables of all columns, with missing values as they are,
+    and with the file and the row number of each.
+    """
 
     columns: list[str]
     table_columns: list[str]
@@ -65,25 +74,36 @@ class Tables(Reader):
         self.name = name
         self.rereadable, self.background = first.rereadable, first.background
         self.table_columns = names = list(first.schema.names)
-        choice = choose(wanted, name, len(names), names, _numeric_columns(first.schema))
+        self._raw = wanted.raw
+        usable = range(len(names)) if wanted.raw else _numeric_columns(first.schema)
+        choice = choose(wanted, name, len(names), names, usable)
         self.columns, self.width = [names[j] for j in choice.features], len(choice.features)
         self._target, self._weight = (None if j is None else names[j] for j in (choice.target, choice.weight))
         self._files = files
         self._offsets = offsets_of(file.n_rows or 0 for file in files)
         self.n_rows = None if any(file.n_rows is None for file in files) else self._offsets[-1]
+        self.target, self.weight = self._target, self._weight
         self._check_columns(asked=wanted.columns is not None)
         if wanted.columns is None:
             used = {*self.columns, self._target, self._weight}
             self.left_out = {field.name: str(field.type) for field in first.schema if field.name not in used}
 
         chosen = dict.fromkeys([*choice.features, choice.target, choice.weight])  # no column is read twice
+        if wanted.raw:
+            chosen = dict.fromkeys(range(len(names)))
         fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
+        for file in files:
+            file.reading = self._schema
+        if wanted.raw:
+            self.row_bytes = sum(_cell_bytes(field.type) for field in self._schema)
+            return
         schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
         self._dtype = float_type(_numpy_type(s.field(column).type) for s in schemas for column in self.columns)
         self.row_bytes = self.width * np.dtype(self._dtype).itemsize
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
+        as_block = self._table if self._raw else self._arrays
         for file, first in zip(self._files, self._offsets, strict=False):
             row = max(start - first, 0)
             if file.n_rows is not None and row >= file.n_rows:
@@ -91,7 +111,7 @@ class Tables(Reader):
             with naming(file.name):
                 for batch in file.batches(self._schema, row, size):
                     for offset in range(0, batch.num_rows, size):  # a data frame may be one huge batch
-                        yield self._arrays(batch.slice(offset, size), file.name, row + offset)
+                        yield as_block(batch.slice(offset, size), file.name, row + offset)
                     row += batch.num_rows
             if file.n_rows not in (None, row):
                 raise DataError(f"{file.name}: it should have {file.n_rows:,} rows, but {row:,} were read.")
@@ -111,16 +131,35 @@ class Tables(Reader):
         X = np.empty((batch.num_rows, len(self.columns)), self._dtype)
         for j, name in enumerate(self.columns):
             X[:, j] = _values(batch, name, file, row)
+        return X, *self._targets_of(batch, file, row)
+
+    def _targets_of(self, batch: Any, file: str, row: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Targets and weights of a batch."""
         y = None if self._target is None else _values(batch, self._target, file, row)
         weight = None if self._weight is None else _values(batch, self._weight, file, row).astype(np.float64)
-        return X, y, weight
+        return y, weight
+
+    def _table(self, batch: Any, file: str, row: int) -> Block:
+        """A batch as a raw table, with columns for the places of its rows."""
+        import pyarrow as pa
+
+        y, weight = self._targets_of(batch, file, row)
+        table = _cast(pa.Table.from_batches([batch]), self._schema, file)
+        if FILE not in table.column_names:
+            here = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(table), np.int32)), pa.array([file]))
+            table = table.append_column(FILE, here)
+        if ROW not in table.column_names:
+            table = table.append_column(ROW, pa.array(np.arange(row + 1, row + 1 + len(table))))
+        return table, y, weight
 
     def _check_columns(self, asked: bool) -> None:
-        """Raise a DataError unless every file whose schema is known has the columns, as numbers."""
+        """Raise a DataError unless every file whose schema is known has the columns, as numbers if not raw."""
         for file in self._files:
             if file is self._files[0] or file.n_rows is not None:
-                _check_numbers(file, [*self.columns, self._weight])
-        if asked:
+                _check_there(file, [*self.columns, self._target])
+                _check_numbers(file, [] if self._raw else self.columns)
+                _check_numbers(file, [self._weight])
+        if asked or self._raw:
             return
         used = {*self.columns, self._target, self._weight}
         # Text columns are left out silently, but not if a single misspelt cell makes a column text.
@@ -136,13 +175,18 @@ def _numeric_columns(schema: Any) -> list[int]:
     return [j for j, field in enumerate(schema) if is_numeric(field.type) and field.name not in index]
 
 
-def _check_numbers(file: TableFile, columns: list[str | None]) -> None:
+def _check_there(file: TableFile, columns: Sequence[str | None]) -> None:
     there = set(file.schema.names)
+    for name in columns:
+        if name is not None and name not in there:
+            raise DataError(f"{file.name}: no column {name!r}, which the first file has.")
+
+
+def _check_numbers(file: TableFile, columns: Sequence[str | None]) -> None:
+    _check_there(file, columns)
     for name in columns:
         if name is None:
             continue
-        if name not in there:
-            raise DataError(f"{file.name}: no column {name!r}, which the first file has.")
         if not is_numeric(kind := file.schema.field(name).type):
             _refuse_stray_text(file, [name])
             raise DataError(
@@ -155,7 +199,8 @@ def _refuse_stray_text(file: TableFile, columns: list[str]) -> None:
     if cell := file.stray_text(columns):
         row, column, text = cell
         what = "UTF-8 text" if isinstance(text, bytes) else "a number, but most cells are"
-        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=."
+        save = " Or save the file as UTF-8." if isinstance(text, bytes) else ""
+        problem = f"{text!r} is not {what}. Correct it, or choose other columns with columns=.{save}"
         raise bad_cell(file.name, row, column, problem)
 
 
@@ -163,6 +208,31 @@ def is_numeric(kind: Any) -> bool:
     from pyarrow import types
 
     return any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+
+
+def _cell_bytes(kind: Any) -> float:
+    """Bytes of a cell, about."""
+    import pyarrow as pa
+
+    return kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_CELL
+
+
+def _cast(table: Any, schema: Any, file: str) -> Any:
+    """A table with the types of the first file, where this one has others."""
+    import pyarrow as pa
+
+    for field in schema:
+        column = table.column(field.name)
+        if column.type != field.type:
+            try:
+                cast = column.cast(field.type)
+            except pa.ArrowException as error:
+                raise DataError(
+                    f"{file}: column {field.name!r} is {column.type}, but {field.type} in the first file, and can't be "
+                    f"converted: {error}"
+                ) from None
+            table = table.set_column(table.column_names.index(field.name), field, cast)
+    return table
 
 
 def _numpy_type(kind: Any) -> Any:

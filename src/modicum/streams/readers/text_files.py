@@ -1,9 +1,11 @@
 """CSV and JSON lines: formats without types, which are inferred from the first MiB and enforced afterwards."""
 
-import csv
+import codecs
 import io
 import json
 import re
+from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -14,70 +16,140 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import bad_cell, bad_row, join, naming, pick_from
 from modicum.streams.readers.bytes_in import BOM, TEXT_BYTES, ByteSource, line_blocks, nonblank
+from modicum.streams.readers.columns import position
+from modicum.streams.readers.dialect import (
+    DETECT,
+    MISSING_TEXT,
+    MISSING_VALUE,
+    NUMBER,
+    Dialect,
+    TextOptions,
+    detect,
+    single_spaces,
+)
 from modicum.streams.readers.tables import TableFile, is_numeric, stack
 
-_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 JSON_DEPTH = 64  # of nested objects and lists; pyarrow would recurse until the stack overflows
 JSON_CELLS = 1 << 26  # of a table inferred from the first MiB: half a GiB
+LARGE = 1 << 53  # larger integers are not exact as floats
+STRAY = 0.1  # share of cells that may be skipped in a column of numbers
+NOT_UTF8 = "\ufdd0"  # stands for bytes that are not UTF-8 where rows are skipped: no text may contain this code point
+SKIP = "--skip-bad-rows leaves such rows out"
 _ARROW_CSV_ERROR = re.compile(r"(?:In CSV column #(\d+): )?.*?Row #(\d+): (.*)", re.DOTALL)
+_ARROW_CELL_ERROR = re.compile(r"CSV conversion error to (\w+).*?: invalid value ('.*')", re.DOTALL)
+_ARROW_TYPES = {"double": "a number", "int64": "a whole number", "bool": "true or false", "date32": "a date"}
+
+
+class BadRows:
+    """Rows that the last pass left out.
+
+    Attributes
+    ----------
+    count : int
+    first : list of (int, str)
+        The first five: number of the data row in the file, counted from 1, and what is wrong with it.
+    """
+
+    SHOWN = 5
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[tuple[int, str]] = []
+
+    def add(self, row: int, reason: str) -> None:
+        """Count a row, numbered from 0 here."""
+        self.count += 1
+        insort(self.first, (row + 1, reason))
+        del self.first[self.SHOWN :]
 
 
 class TextFile(TableFile):
-    """A file of CSV or JSON lines."""
+    """A file of CSV or JSON lines.
 
-    def __init__(self, source: ByteSource):
+    With `skip_bad_rows`, rows that can't be read are left out in every pass, and positions count the other rows. A
+    row is judged by the columns that are read, which `reading` names: other columns may hold anything.
+    """
+
+    def __init__(self, source: ByteSource, options: TextOptions):
         super().__init__(source.name)
         self.rereadable = self.background = source.rereadable
-        self._source = source
+        self.bad = BadRows()
+        self._source, self._options = source, options
 
-    def read_as(self, field: Any, is_target: bool) -> Any:
-        """Features are read as floats: integers in the first MiB may be fractions later. Targets keep their type."""
-        import pyarrow as pa
-
-        if is_target:
-            looks_like_text = pa.types.is_temporal(field.type) or pa.types.is_null(field.type)
-            return field.with_type(pa.string()) if looks_like_text else field
-        return field.with_type(pa.float64()) if pa.types.is_integer(field.type) else field
-
-
-class Csv(TextFile):
-    """Separated values. A first line of numbers only is a data row; columns are then named 0, 1, ..."""
-
-    label = "CSV"
-
-    def __init__(self, source: ByteSource, delimiter: str = ","):
-        super().__init__(source)
-        self._delimiter = delimiter
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed about the file, each one sentence."""
+        return []
 
     @cached_property
     def schema(self) -> Any:
-        return self._sample().schema
+        import pyarrow as pa
 
-    @cached_property
-    def _first_line(self) -> list[str]:
-        text = io.StringIO(self._source.text_head.decode("utf-8-sig", "surrogateescape"), newline="")
-        try:
-            line = next(filter(None, csv.reader(text, delimiter=self._delimiter)), None)
-            "".join(line or ()).encode()
-        except csv.Error as error:
-            raise DataError(f"{self.name}: the first line can't be read as CSV: {error}.") from None
-        except UnicodeEncodeError:
-            raise DataError(f"{self.name}: the first line is not UTF-8 text. Save the file as UTF-8.") from None
-        if line is None:
-            raise DataError(f"{self.name}: the file is empty.")
-        return line
+        sample = self._sample()
+        columns = zip(sample.schema, sample.columns, strict=True)
+        self._large = {field.name for field, cells in columns if _is_large(cells)}
+        # A column without any value may have text later.
+        texts = {field.name for field in sample.schema if pa.types.is_null(field.type)} | self._options.as_text
+        return pa.schema([f.with_type(pa.string()) if f.name in texts else f for f in sample.schema])
 
-    @cached_property
-    def _has_header(self) -> bool:
-        return not all(re.match(_NUMBER, cell) for cell in self._first_line)
+    def read_as(self, field: Any, is_target: bool) -> Any:
+        """Features are read as floats: integers in the first MiB may be fractions later. Targets keep their type.
+
+        So do large integers, which floats would round.
+        """
+        import pyarrow as pa
+
+        kind = field.type
+        if pa.types.is_binary(kind) or pa.types.is_null(kind) or (is_target and pa.types.is_temporal(kind)):
+            return field.with_type(pa.string())
+        if is_target or not pa.types.is_integer(kind) or field.name in self._large:
+            return field
+        return field.with_type(pa.float64())
+
+    def _sample(self) -> Any:
+        """The rows in the first MiB, with inferred types."""
+        raise NotImplementedError
 
     @property
-    def _names(self) -> list[str]:
-        return self._first_line if self._has_header else [str(j) for j in range(len(self._first_line))]
+    def _judged(self) -> Any:
+        """The fields by which rows are skipped."""
+        return [self.read_as(field, False) for field in self.schema] if self.reading is None else self.reading
 
-    def stray_text(self, columns: Iterable[str]) -> tuple[int, str, str] | None:
+
+def _is_large(cells: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_integer(cells.type) or cells.null_count == len(cells):
+        return False
+    ends = pc.min_max(cells).as_py()
+    return max(-ends["min"], ends["max"]) > LARGE
+
+
+class Csv(TextFile):
+    """Separated values; `dialect.py` detects the delimiter and the header. Columns without a header are 0, 1, ..."""
+
+    label = "CSV"
+
+    def __init__(self, source: ByteSource, delimiter: str = ",", options: TextOptions = DETECT):
+        super().__init__(source, options)
+        self._usual_delimiter = delimiter
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        """How the file is written."""
+        return detect(self._source.text_head, self.name, self._options, self._usual_delimiter)
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self.dialect.notes]
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.dialect.names
+
+    def stray_text(self, columns: Iterable[str]) -> tuple[int, str, str | bytes] | None:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         sample = self._sample()
         for name in columns:
@@ -85,62 +157,132 @@ class Csv(TextFile):
             if pa.types.is_binary(cells.type):  # pyarrow's type for bytes that are not UTF-8
                 row = next(i for i, cell in enumerate(cells) if not _is_text(cell.as_py()))
                 return row, name, cells[row].as_py()
-            if pa.types.is_string(cells.type):
-                filled = pc.not_equal(cells, "").to_numpy()
-                wrong = filled & ~pc.match_substring_regex(cells, _NUMBER).to_numpy()
-                if 0 < 2 * wrong.sum() < filled.sum():
+            if pa.types.is_string(cells.type) and name not in self._options.as_text:
+                wrong, n_filled = self._not_numbers(cells)
+                if 0 < 2 * wrong.sum() < n_filled:
                     return int(wrong.argmax()), name, cells[wrong.argmax()].as_py()
         return None
 
+    def _not_numbers(self, cells: Any) -> tuple[np.ndarray, int]:
+        """Which cells are neither numbers nor missing, and the number of cells that are not missing."""
+        import pyarrow.compute as pc
+
+        filled = ~_is_in(cells, MISSING_VALUE).to_numpy()
+        number = NUMBER[self.dialect.decimal_point]
+        return filled & ~pc.match_substring_regex(cells, number).to_numpy(), int(filled.sum())
+
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
-        types = {field.name: field.type for field in fields}
-        return self._batches(include_columns=fields.names, column_types=types, strings_can_be_null=True)
+        self.bad = BadRows()
+        if self._options.skip_bad_rows:
+            return (kept for kept, _ in self._kept(fields, fields.names, self.bad))
+        return map(_with_gaps, self._batches({field.name: field.type for field in fields}))
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         """All cells as bytes, so that cells of other columns can't fail to parse."""
         import pyarrow as pa
 
-        as_bytes = dict.fromkeys(self._names, pa.binary())
-        return pick_from(self._batches(column_types=as_bytes, strings_can_be_null=True, null_values=[""]), rows)
+        if self._options.skip_bad_rows:
+            return pick_from((cells for _, cells in self._kept(self._judged, self._names, BadRows())), rows)
+        return pick_from(self._batches(dict.fromkeys(self._names, pa.binary())), rows)
 
     def assemble(self, batches: list[Any]) -> Any:
         table = stack(batches) if batches else self.schema.empty_table()
         for j, name in enumerate(table.column_names):
             if name in self.schema.names:
-                table = table.set_column(j, name, _typed(table.column(j), self.schema.field(name).type))
+                kind = self.schema.field(name).type
+                table = table.set_column(j, name, _typed(table.column(j), kind, self.dialect.decimal_point))
         return table
+
+    def _kept(self, fields: Any, names: Iterable[str], bad: BadRows) -> Iterator[tuple[Any, Any]]:
+        """Rows that can be read: their `fields` converted, and the cells of columns `names` as text."""
+        import pyarrow as pa
+
+        left_out: list[int] = []  # rows with a wrong number of cells after those yielded so far
+
+        def skip(row: Any) -> str:
+            left_out.append(row.number - 1 - self.dialect.has_header)
+            bad.add(left_out[-1], f"expected {row.expected_columns} cells, got {row.actual_columns}")
+            return "skip"
+
+        row = 0  # of the file
+        for batch in self._batches(dict.fromkeys(names, pa.string()), skip):
+            rows = _numbers(row, batch.num_rows, left_out)
+            converted = [_convert(batch.column(f.name), f.type, self.dialect.decimal_point) for f in fields]
+            good = ~np.any([wrong for _, wrong in converted], axis=0)
+            wrong_rows = np.flatnonzero(~good)
+            for i in wrong_rows[: BadRows.SHOWN]:
+                field = next(f for f, (_, wrong) in zip(fields, converted, strict=True) if wrong[i])
+                cell = batch.column(field.name)[i].as_py()
+                bad.add(int(rows[i]), f"column {field.name!r}: {_wrong_type(cell, field.type)}")
+            bad.count += len(wrong_rows[BadRows.SHOWN :])
+            row = int(rows[-1]) + 1 if len(rows) else row
+            table = pa.RecordBatch.from_arrays([cells for cells, _ in converted], schema=pa.schema(fields))
+            yield (table, batch) if good.all() else (table.filter(pa.array(good)), batch.filter(pa.array(good)))
 
     def _sample(self) -> Any:
         """The first rows with inferred types. Rows of wrong length are skipped here and reported while reading."""
+        import pyarrow as pa
         from pyarrow.csv import read_csv
 
-        head = self._source.text_head
+        head = self._source.text_head[self.dialect.start :]
+        head = single_spaces(head) if self.dialect.delimiter == " " else head
+        head = _mended(head) if self._options.skip_bad_rows else head
         wrong_length = (lambda row: "skip") if _is_text(head) else None  # pyarrow can't pass other rows to a function
+        for name in self._options.as_text:
+            position(name, self.name, len(self._names), self._names)  # a DataError if there is no such column
+        options = self._csv_options(len(head) + 1, wrong_length, dict.fromkeys(self._options.as_text, pa.string()))
         with self._errors():
-            sample = read_csv(io.BytesIO(head), **self._options(len(head) + 1, wrong_length))
+            sample = read_csv(io.BytesIO(head), **options)
         if not sample.num_rows:
             raise DataError(f"{self.name}: no row below the header has its {len(self._names):,} columns.")
+        return self._with_stray_numbers(sample) if self._options.skip_bad_rows else sample
+
+    def _with_stray_numbers(self, sample: Any) -> Any:
+        """A sample in which a column of numbers may have a few cells of text: their rows will be skipped."""
+        import pyarrow as pa
+
+        for j, field in enumerate(sample.schema):
+            cells = sample.column(j)
+            if pa.types.is_string(field.type) and field.name not in self._options.as_text:
+                wrong, n_filled = self._not_numbers(cells)
+                if 0 < wrong.sum() <= STRAY * n_filled:
+                    numbers, _ = _convert(cells.combine_chunks(), pa.float64(), self.dialect.decimal_point)
+                    sample = sample.set_column(j, field.name, numbers)
         return sample
 
-    def _batches(self, **convert: Any) -> Iterator[Any]:
-        from pyarrow.csv import ConvertOptions, open_csv
+    def _batches(self, types: dict[str, Any], wrong_length: Any = None) -> Iterator[Any]:
+        """Batches of these columns."""
+        from pyarrow.csv import open_csv
 
-        options = {**self._options(TEXT_BYTES), "convert_options": ConvertOptions(**convert)}
+        options = self._csv_options(TEXT_BYTES, wrong_length, types, [*types])
         with self._errors(), self._source.open() as file:
-            quotes = _Quotes(file, self._delimiter)
+            file.read(self.dialect.start)
+            quotes = _Quotes(self._rewritten(file), self.dialect.delimiter)
             with open_csv(quotes, **options) as reader:
                 yield from reader
             if quotes.open:
                 raise DataError(f"{self.name}: a quote at the start of a cell is never closed.")
 
-    def _options(self, block_size: int, wrong_length: Any = None) -> dict[str, Any]:
-        from pyarrow.csv import ParseOptions, ReadOptions
+    def _rewritten(self, file: Any) -> Any:
+        """The file as pyarrow can read it."""
+        if self.dialect.delimiter == " ":
+            file = _Rewritten(single_spaces(block) + b"\n" for block in line_blocks(file))
+        return _Rewritten(_mended_blocks(file)) if self._options.skip_bad_rows else file
 
+    def _csv_options(
+        self, block_size: int, wrong_length: Any, types: dict[str, Any], columns: list[str] | None = None
+    ) -> dict[str, Any]:
+        from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions
+
+        dialect = self.dialect
         # Without threads pyarrow streams just as fast, and names the row of an error.
-        names = None if self._has_header else self._names
-        read = ReadOptions(column_names=names, block_size=block_size, use_threads=False)
-        parse = ParseOptions(delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=wrong_length)
-        return {"read_options": read, "parse_options": parse}
+        read = ReadOptions(block_size=block_size, use_threads=False)
+        read.column_names, read.skip_rows_after_names = dialect.names, int(dialect.has_header)
+        parse = ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=wrong_length)
+        # Columns of text get no nulls here, as some words are missing values only among numbers: see `_with_gaps`.
+        convert = ConvertOptions(column_types=types, include_columns=columns, null_values=MISSING_VALUE)
+        convert.decimal_point = dialect.decimal_point
+        return {"read_options": read, "parse_options": parse, "convert_options": convert}
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -158,11 +300,135 @@ class Csv(TextFile):
             if not (found := _ARROW_CSV_ERROR.match(str(error.__cause__))):
                 raise
             column, number, problem = found.groups()
-            row = int(number) - 1 - self._has_header
+            row = int(number) - 1 - self.dialect.has_header
             if column is None:
-                raise bad_row(self.name, row, problem) from None
-            problem += ". Correct it, or choose other columns with columns=."
-            raise bad_cell(self.name, row, self._names[int(column)], problem) from None
+                raise bad_row(self.name, row, f"{problem[:200]}. {SKIP}.") from None
+            name = self._names[int(column)]
+            if "UTF8" in problem:
+                raise bad_cell(self.name, row, name, f"not UTF-8 text. Save the file as UTF-8; {SKIP}.") from None
+            if cell := _ARROW_CELL_ERROR.match(problem):
+                problem = f"{cell[2]} is not {_ARROW_TYPES.get(cell[1], cell[1])}"
+            problem += f". Correct it, or choose other columns with columns=; {SKIP}."
+            raise bad_cell(self.name, row, name, problem) from None
+
+
+def _numbers(row: int, n_rows: int, left_out: list[int]) -> np.ndarray:
+    """Numbers in the file of its next rows, from `row` on; those left out are skipped, and forgotten once passed."""
+    numbers = np.arange(row, row + n_rows)
+    if left_out and n_rows:
+        gaps = np.asarray(left_out)
+        numbers += np.searchsorted(gaps - np.arange(len(gaps)), numbers, side="right")
+        del left_out[: int(np.searchsorted(gaps, numbers[-1]))]
+    return numbers
+
+
+def _is_in(cells: Any, spellings: Iterable[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(cells, value_set=pa.array(spellings, cells.type))
+
+
+def _with_gaps(batch: Any) -> Any:
+    """A batch whose columns of text have nulls too."""
+    import pyarrow as pa
+
+    for j, field in enumerate(batch.schema):
+        if pa.types.is_string(field.type):
+            batch = batch.set_column(j, field, _text(batch.column(j)))
+    return batch
+
+
+def _text(cells: Any, missing: Iterable[str] = MISSING_TEXT) -> Any:
+    """Text with nulls for missing values."""
+    import pyarrow.compute as pc
+
+    gaps = _is_in(cells, missing)
+    return pc.if_else(gaps, None, cells) if pc.any(gaps).as_py() else cells
+
+
+def _convert(cells: Any, kind: Any, point: str) -> tuple[Any, np.ndarray]:
+    """Text as another type, and which cells do not have this type; these are null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(kind):
+        wrong = pc.match_substring(cells, NOT_UTF8).to_numpy(zero_copy_only=False)
+        return _text(cells), wrong
+    right = np.zeros(len(cells), bool)
+    if point == "." or not pa.types.is_floating(kind):
+        with suppress(pa.ArrowException):  # the usual case, and the fastest
+            return _without_nan(cells.cast(kind)), right
+    cells = _text(pc.utf8_trim_whitespace(cells), MISSING_VALUE)
+    if pa.types.is_floating(kind):
+        if point == ",":  # 1.5 is no number here: it might be one and a half, or fifteen hundred in thousands
+            cells = pc.replace_substring(pc.replace_substring(cells, ".", "!"), ",", ".")
+        likely = pc.match_substring_regex(cells, r"^[-+]?(\d|\.\d|inf|nan)", ignore_case=True)
+        wrong = pc.invert(likely).fill_null(False).to_numpy(zero_copy_only=False)
+        wrong |= _not_castable(pc.if_else(pa.array(wrong), None, cells), kind)
+    else:
+        wrong = _not_castable(cells, kind)
+    return _without_nan(pc.if_else(pa.array(wrong), None, cells).cast(kind)), wrong
+
+
+def _without_nan(cells: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(cells.type):
+        return cells
+    nan = pc.is_nan(cells)
+    return pc.if_else(nan, None, cells) if pc.any(nan).as_py() else cells
+
+
+def _not_castable(cells: Any, kind: Any) -> np.ndarray:
+    """Which cells can't be cast, found by halving."""
+    import pyarrow as pa
+
+    try:
+        cells.cast(kind)
+    except pa.ArrowException:
+        if len(cells) == 1:
+            return np.ones(1, bool)
+        half = len(cells) // 2
+        return np.concatenate([_not_castable(part, kind) for part in (cells[:half], cells[half:])])
+    return np.zeros(len(cells), bool)
+
+
+def _wrong_type(cell: str, kind: Any) -> str:
+    if NOT_UTF8 in cell:
+        return "not UTF-8 text"
+    return f"{cell[:60]!r} is not {_ARROW_TYPES.get(re.match(r'[a-z]+[0-9]*', str(kind))[0], str(kind))}"
+
+
+codecs.register_error("modicum.not_utf8", lambda error: (NOT_UTF8, error.end))  # type: ignore[attr-defined]
+
+
+def _mended(data: bytes) -> bytes:
+    """Valid UTF-8, with a mark in place of other bytes."""
+    return data if _is_text(data) else data.decode("utf-8", "modicum.not_utf8").encode()
+
+
+def _mended_blocks(file: Any) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-8")("modicum.not_utf8")
+    while data := file.read(TEXT_BYTES):
+        yield decoder.decode(data).encode()
+    yield decoder.decode(b"", final=True).encode()
+
+
+class _Rewritten:
+    """A file of these blocks."""
+
+    closed = False
+
+    def __init__(self, blocks: Iterable[bytes]):
+        self._blocks, self._rest = iter(blocks), b""
+
+    def read(self, size: int) -> bytes:
+        while len(self._rest) < size and (block := next(self._blocks, None)) is not None:
+            self._rest += block
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
 
 
 class _Quotes:
@@ -197,22 +463,19 @@ class JsonLines(TextFile):
 
     label = "JSON lines"
 
-    @cached_property
-    def schema(self) -> Any:
-        head = self._source.text_head
-        if not head.removeprefix(BOM).strip():
-            raise DataError(f"{self.name}: the file is empty.")
-        return self._parse(head, 0).schema
+    def __init__(self, source: ByteSource, options: TextOptions = DETECT):
+        super().__init__(source, options)
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
-        row = 0
-        with self._source.open() as file:
-            for block in line_blocks(file):
-                table = self._parse(block, row, fields)
-                row += table.num_rows
-                yield from table.to_batches()
+        self.bad = BadRows()
+        for table, _ in self._kept(fields, self.bad):
+            yield from table.to_batches()
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
+        if self._options.skip_bad_rows:
+            import pyarrow as pa
+
+            return pick_from((lines for _, lines in self._kept(pa.schema(self._judged), BadRows())), rows)
         with self._source.open() as file:
             return pick_from(map(nonblank, line_blocks(file)), rows)
 
@@ -225,6 +488,55 @@ class JsonLines(TextFile):
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         return table
 
+    def _sample(self) -> Any:
+        head = self._source.text_head.removeprefix(BOM)
+        if not (records := nonblank(head)):
+            raise DataError(f"{self.name}: the file is empty.")
+        if not self._options.skip_bad_rows:
+            return self._parse(head, 0)
+        table, kept = self._readable(records, _usual_kinds(records))
+        if not kept:
+            raise DataError(f"{self.name}: no line of the first MiB is a JSON object.")
+        return table
+
+    def _kept(self, fields: Any, bad: BadRows) -> Iterator[tuple[Any, list[bytes]]]:
+        """Tables with these fields, and the lines they are made of, without those that are skipped."""
+        row = 0  # of the file
+        kinds = {field.name: _kind(field.type) for field in fields}
+        with self._source.open() as file:
+            for block in line_blocks(file):
+                lines = block.removeprefix(BOM) if row == 0 else block
+                records = nonblank(lines)
+                kept = [*range(len(records))]
+                try:
+                    table = self._parse(lines, row, fields)
+                except DataError:
+                    if not self._options.skip_bad_rows:
+                        raise
+                    table, kept = self._readable(records, kinds, fields)
+                    for i in sorted({*range(len(records))} - {*kept}):
+                        column, problem = _problem(records[i], kinds) or (None, "a value does not match its column")
+                        bad.add(row + i, problem if column is None else f"column {column!r}: {problem}")
+                row += len(records)
+                yield table, [records[i] for i in kept]
+
+    def _readable(self, records: list[bytes], kinds: dict[str, str], fields: Any = None) -> tuple[Any, list[int]]:
+        """A table of the lines that can be read, and their positions."""
+        import pyarrow as pa
+
+        tables, kept = [], []
+        parts = [[i for i, line in enumerate(records) if _problem(line, kinds) is None]]
+        while parts:
+            rows = parts.pop()
+            try:
+                tables.append(self._parse(b"\n".join(records[i] for i in rows), 0, fields))
+                kept += rows
+            except DataError:  # about a value that only pyarrow rejects: find it by halving
+                half = len(rows) // 2
+                parts += [rows[half:], rows[:half]] if half else []
+        tables = [table for table in tables if len(table)] or [pa.table({})]
+        return pa.concat_tables(tables, promote_options="permissive"), kept
+
     def _parse(self, lines: bytes, row: int, fields: Any = None) -> Any:
         """Lines that start at `row` of the file as a table with these fields, or all."""
         import pyarrow as pa
@@ -236,11 +548,13 @@ class JsonLines(TextFile):
             return pa.table({})
         if not _are_plain(records, lines):
             for i, line in enumerate(records, row):
-                self._check_line(line, i)
+                if problem := _malformed(line):
+                    raise bad_row(self.name, i, problem + f" {SKIP}.")
+        as_text = pa.schema([(name, pa.string()) for name in sorted(self._options.as_text)])
         if fields is None:
             self._check_room(records)
         others = "infer" if fields is None else "ignore"
-        parse = ParseOptions(explicit_schema=fields, unexpected_field_behavior=others)
+        parse = ParseOptions(explicit_schema=as_text if fields is None else fields, unexpected_field_behavior=others)
         try:
             with naming(self.name):
                 table = read_json(io.BytesIO(lines), ReadOptions(block_size=len(lines) + 1), parse)
@@ -249,14 +563,6 @@ class JsonLines(TextFile):
         if table.num_rows != len(records):  # two objects in a line, say
             raise self._error(records, row, fields, f"{self.name}: expected one JSON object per line.")
         return table
-
-    def _check_line(self, line: bytes, row: int) -> None:
-        """Raise a DataError unless a line is one object, complete and not nested too deep for pyarrow."""
-        line = line.strip()
-        if not (line[0] == ord("{") and line[-1] == ord("}") and _is_text(line)):
-            raise self._bad_line(line, row)
-        if line.count(b"[") + line.count(b"{") > JSON_DEPTH and _depth(line) > JSON_DEPTH:
-            raise bad_row(self.name, row, f"objects and lists are nested more than {JSON_DEPTH} deep.")
 
     def _check_room(self, lines: list[bytes]) -> None:
         """Raise a DataError if the table is too large: it has a cell for each object and each key of any object."""
@@ -271,27 +577,57 @@ class JsonLines(TextFile):
                 f"more than {JSON_CELLS:,} cells. Use svmlight for sparse rows."
             )
 
-    def _bad_line(self, line: bytes, row: int) -> DataError:
-        if not _is_text(line):
-            return bad_row(self.name, row, f"expected UTF-8 text; got {line[:60]!r}.")
-        return bad_row(self.name, row, f"expected a JSON object; got {line[:60].decode(errors='replace')!r}.")
-
     def _error(self, lines: list[bytes], row: int, fields: Any, error: object) -> DataError:
         """The error about the line that pyarrow rejected, found again because pyarrow names no rows or values."""
-        kinds = {field.name: _kind(field.type) for field in fields or ()}
+        kinds = _usual_kinds(lines) if fields is None else {field.name: _kind(field.type) for field in fields}
         for i, line in enumerate(lines, row):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                record = None
-            if not isinstance(record, dict):
-                return self._bad_line(line, i)
-            for name, value in record.items():
-                kind = _KINDS.get(type(value), "")  # none for null, which every type allows
-                expected = kinds.setdefault(name, kind) if fields is None else kinds.get(name)
-                if kind and expected and kind != expected:
-                    return bad_cell(self.name, i, name, f"{value!r} is {kind}; expected {expected}.")
+            if found := _problem(line, kinds):
+                column, problem = found
+                problem += f" {SKIP}."
+                return bad_row(self.name, i, problem) if column is None else bad_cell(self.name, i, column, problem)
         return DataError(f"{error} In data rows {row + 1:,} to {row + len(lines):,}.")
+
+
+def _malformed(line: bytes) -> str | None:
+    """What is wrong with a line that is not one object, complete and not nested too deep for pyarrow."""
+    line = line.strip()
+    if not _is_text(line):
+        return f"expected UTF-8 text; got {line[:60]!r}."
+    if not (line[:1] == b"{" and line[-1:] == b"}"):
+        return f"expected a JSON object; got {line[:60].decode(errors='replace')!r}."
+    if line.count(b"[") + line.count(b"{") > JSON_DEPTH and _depth(line) > JSON_DEPTH:
+        return f"objects and lists are nested more than {JSON_DEPTH} deep."
+    return None
+
+
+def _problem(line: bytes, kinds: dict[str, str]) -> tuple[str | None, str] | None:
+    """The column (None for the whole line) and what is wrong with it, if values should be of these kinds."""
+    if malformed := _malformed(line):
+        return None, malformed
+    record = _record(line)
+    if record is None:
+        return None, f"expected a JSON object; got {line[:60].decode(errors='replace')!r}."
+    for name, value in record.items():
+        kind, expected = _KINDS.get(type(value), ""), kinds.get(name)  # no kind for null, which every type allows
+        if kind and expected and kind != expected:
+            return name, f"{value!r} is {kind}; expected {expected}."
+    return None
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    with suppress(ValueError, RecursionError):
+        record = json.loads(line)
+        return record if isinstance(record, dict) else None
+    return None
+
+
+def _usual_kinds(lines: list[bytes]) -> dict[str, str]:
+    """The most common kind of the values of each key."""
+    counts: dict[str, Counter[str]] = {}
+    for line in lines:
+        for name, value in (_record(line) or {}).items():
+            counts.setdefault(name, Counter())[_KINDS.get(type(value), "")] += 1
+    return {name: max(kinds, key=lambda kind: (kind != "", kinds[kind])) for name, kinds in counts.items()}
 
 
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
@@ -302,6 +638,10 @@ def _kind(arrow_type: Any) -> str:
 
     if pa.types.is_boolean(arrow_type):
         return _KINDS[bool]
+    if pa.types.is_list(arrow_type):
+        return _KINDS[list]
+    if pa.types.is_struct(arrow_type):
+        return _KINDS[dict]
     return _KINDS[float] if is_numeric(arrow_type) else _KINDS[str]
 
 
@@ -341,17 +681,19 @@ def _count_objects(value: Any, path: int, paths: dict[Any, int]) -> int:
     return 1 + sum(_count_objects(item, step, paths) for item, step in steps)
 
 
-def _typed(cells: Any, inferred: Any) -> Any:
-    """Cells of bytes as the inferred type, else as floats, else as text."""
+def _typed(cells: Any, inferred: Any, point: str) -> Any:
+    """Cells of bytes or text as the inferred type, else as floats, else as text."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     try:
         text = cells.cast(pa.string())
     except pa.ArrowException:  # not UTF-8: shown with replacement characters
         return pa.array([None if cell is None else cell.decode(errors="replace") for cell in cells.to_pylist()])
-    if pa.types.is_binary(inferred):  # because of a cell in another row
-        return text
-    for kind in (inferred, pa.float64()):
-        with suppress(pa.ArrowException):
-            return text.cast(kind)
-    return text
+    text = text.combine_chunks()
+    if not (pa.types.is_binary(inferred) or pa.types.is_string(inferred)):  # bytes because of a cell in another row
+        for kind in (inferred, pa.float64()):
+            converted, wrong = _convert(text, kind, point)
+            if not wrong.any():
+                return converted
+    return _text(pc.replace_substring(text, NOT_UTF8, "\ufffd"), [""])

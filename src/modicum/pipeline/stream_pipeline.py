@@ -1,0 +1,497 @@
+"""A pipeline: preparations and a learner, together a learner."""
+
+import copy
+import hashlib
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+
+from modicum.contract.learner import Learner, Traits
+from modicum.contract.picks import Picks, kept_ids
+from modicum.exceptions import DataWarning, StateError
+from modicum.pipeline.preparation import WAITING_BYTES, Preparation
+from modicum.pipeline.records import Records
+from modicum.pipeline.table_encoder import TableEncoder
+from modicum.pipeline.tables import TakesTables
+from modicum.rows import BufferedRows, n_rows, take
+from modicum.rules.budget import as_budget
+from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
+from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
+from modicum.state.files import to_bytes
+from modicum.streams import Stream
+
+STEPS = Where(
+    lambda value: (
+        isinstance(value, list | tuple)
+        and len(value) > 0
+        and all(isinstance(step, list | tuple) and len(step) == 2 and isinstance(step[0], str) for step in value)
+        and all(isinstance(step, Preparation) for _, step in value[:-1])
+        and isinstance(value[-1][1], Learner)
+    ),
+    "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
+)
+KEY_BITS = 32  # of a key: the number of the row; the bits above it say which stream it is from
+SPARE = 0.9  # of a budget in bytes, for what the learner and the records hold; the rest is for growing texts
+
+
+class _Sound:
+    """The rule for learners in a pipeline: their own invariants hold."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        if not isinstance(value, Learner):
+            raise Violation(f"a learner; got {type(value).__name__}")
+        value._check_state()
+
+
+def _final_has(name: str) -> Callable[[Any], bool]:
+    return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
+
+
+class StreamPipeline(TakesTables):
+    """Preparations and a learner as one learner: it learns, answers, saves, merges and resumes as one.
+
+    The first rows are held until the preparations are decided; then every chunk is prepared and learned. The learner
+    sees numbers, but what was picked comes back as it was: `picks` has the original rows with all their columns. For
+    that, the original of every row that the learner keeps is kept too, and counts against a budget in bytes.
+
+    Learned values of the last step, such as `loss_` or `classes_`, are values of the pipeline.
+
+    Cost: that of the steps; and O(kept rows) per chunk to keep their originals.
+
+    Pipelines can be merged if their preparations agree: begin every shard with a `branch` of one pipeline, or give all
+    the same fitted `TableEncoder`.
+
+    Parameters
+    ----------
+    steps : list of (str, learner)
+        Preparations, and a learner at the end. A preparation that is fitted already stays as it is.
+    keep_records : bool, default=True
+        Whether to keep the original rows of picks.
+    random_state : int, Generator or None, default=None
+        Seeds the learner, if it has none of its own.
+
+    Attributes
+    ----------
+    learner_, encoder_ : the fitted last step, and the fitted TableEncoder or None
+    summary_ : str
+        What was learned from and what was ignored.
+
+    Examples
+    --------
+    >>> import modicum
+    >>> from modicum.pipeline import TableEncoder, make_pipeline
+    >>> rows = [{"price": float(i % 7), "color": "red" if i % 3 else "blue", "code": f"x{i}"} for i in range(200)]
+    >>> pipeline = make_pipeline(TableEncoder(), modicum.ExemplarClustering(2, random_state=0)).fit(rows)
+    >>> pipeline.picks().rows.column_names
+    ['price', 'color', 'code']
+
+    References
+    ----------
+    montiel2021 (pipelines that learn from streams). Departure: preparations are fixed once the first rows have decided
+    them, and the original rows of picks are kept.
+    """
+
+    _unsaved = (*Learner._unsaved, "_told", "_sample")
+    _constraints = {"steps": [STEPS], "keep_records": [TRUTH], "random_state": [RANDOM_STATE]}
+    _invariants = {
+        "_waiting": [NULL, Is(BufferedRows)],
+        "_fitted": [NULL, Each(_Sound(), low=1)],
+        "_records": [NULL, Is(Records)],
+        "_reserved": Where(lambda value: isinstance(value, dict), "a dict"),
+        "_stream_number": Whole(0, 2**31),
+        "_n_keys": Whole(0, 2**KEY_BITS),
+        "_n_dropped": Whole(),
+    }
+    _waiting: BufferedRows | None
+    _fitted: Any  # the fitted steps, a list; None while rows wait
+    _records: Records | None
+
+    def __init__(self, steps: Sequence[tuple[str, Learner]], *, keep_records: bool = True, random_state: Any = None):
+        self.steps = steps
+        self.keep_records = keep_records
+        self.random_state = random_state
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        last = self.steps[-1][1].traits
+        return Traits(merge=last.merge, weights=last.weights, tables=True)
+
+    # ---- learning --------------------------------------------------------------------------------
+
+    def _expect_columns(self, rows: Stream) -> None:
+        self._sample = None if self._is_fitted() or rows.table_columns is None else rows.spread(self._n_first())
+        self._told = {
+            name: reason for name, reason in ((rows.target, "the target"), (rows.weight, "weights")) if name is not None
+        }
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        rows = super()._check_rows(X, reset=reset)
+        if reset:
+            self._waiting = self._fitted = self._records = None
+            self._reserved = self.__dict__.get("_told", {})
+            self._stream_number = self._n_keys = self._n_dropped = 0
+        elif self._fitted is not None:
+            self._fitted[0]._check_rows(rows, reset=False)
+        return rows
+
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+        if self._fitted is None:
+            if self._waiting is None:
+                self._waiting = BufferedRows(X, y, self._n_first())
+            first, rest = np.split(np.arange(len(row_ids)), [self._n_first() - len(self._waiting)])
+            self._waiting.append(*_rows_at(first, X, y, weight, row_ids))
+            if len(self._waiting) >= self._n_first() or self._waiting.rows.nbytes > self._waiting_bytes():
+                self._begin()
+            if not len(rest):
+                return
+            X, y, weight, row_ids = _rows_at(rest, X, y, weight, row_ids)
+        self._learn_rows(self._fitted, X, y, weight, row_ids)
+
+    def _n_first(self) -> int:
+        """Rows that are held before the preparations are decided: one if rows from all over the source decide."""
+        if vars(self).get("_sample") is not None:
+            return 1
+        return max((step.n_first for _, step in self.steps[:-1] if not step._is_fitted()), default=1)
+
+    def _waiting_bytes(self) -> int:
+        limit = as_budget(getattr(self.steps[-1][1], "budget", None)).nbytes
+        return WAITING_BYTES if limit is None else min(WAITING_BYTES, limit // 2)
+
+    def _begin(self) -> None:
+        """Decide the preparations by the rows that wait, and learn them."""
+        assert self._waiting is not None
+        waiting, n_keys = self._waiting, self._n_keys
+        X, y, weight, ids = waiting.contents
+        self._stream_number = _digest(X)
+        try:
+            fitted: list[Any] = []
+            Z, sample = X, self.__dict__.pop("_sample", None)
+            for _, step in self.steps[:-1]:
+                own = copy.deepcopy(step) if step._is_fitted() else clone(step)
+                if isinstance(own, TableEncoder) and not own._is_fitted():
+                    own._reserve(self._reserved)
+                if not own._is_fitted():
+                    own.partial_fit(Z if sample is None else sample)._end_of_stream()
+                sample = None if sample is None else own.transform(sample)
+                fitted.append(own)
+                Z = fitted[-1].transform(Z)
+            fitted.append(self._new_learner(fitted, X, Z))
+            weighted = None if (weight == 1).all() else weight
+            self._waiting = None
+            self._learn_rows(fitted, X, y, weighted, ids, Z)
+        except BaseException:
+            self._waiting, self._n_keys, self._records = waiting, n_keys, None
+            raise
+        self._fitted = fitted
+
+    def _new_learner(self, preparations: list[Any], X: Any, Z: Any) -> Learner:
+        """The learner, with a seed, and with what of its budget the preparations and the records leave."""
+        learner = clone(self.steps[-1][1])
+        params = learner.get_params(deep=False)
+        if "random_state" in params and params["random_state"] is None and self.random_state is not None:
+            learner.set_params(random_state=int(self._rng.integers(2**31)))
+        limit = as_budget(params.get("budget")).nbytes
+        if limit is None:
+            return learner
+        room = limit - sum(step.nbytes_ for step in preparations)
+        each = self._record_bytes(X) / max(1, Z.shape[1] * Z.dtype.itemsize)
+        return learner.set_params(budget=f"{int(SPARE * room / (1 + each))} B")
+
+    def _record_bytes(self, X: Any) -> float:
+        """Bytes of a record, about."""
+        return X.nbytes / n_rows(X) if self.keep_records and self.steps[-1][1].picks is not Learner.picks else 0.0
+
+    def _learn_rows(
+        self, fitted: list[Any], X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray, Z: Any = None
+    ) -> None:
+        """Prepare and learn rows; nothing changes if the learner refuses them."""
+        keys = (self._stream_number << KEY_BITS) + np.arange(self._n_keys, self._n_keys + len(ids))
+        is_first = Z is not None
+        encoder = fitted[0]
+        n_dropped = 0
+        if isinstance(encoder, TableEncoder) and encoder.missing == "drop":
+            whole = encoder.complete(X)
+            n_dropped = int(np.count_nonzero(~whole))
+            if n_dropped:
+                X, ids, keys = take(X, whole), ids[whole], keys[whole]
+                y, weight = (None if v is None else v[whole] for v in (y, weight))
+                Z = None
+        if len(ids):
+            Z = self._prepare(fitted, X) if Z is None else Z
+            learner = fitted[-1]
+            learner.partial_fit(Z, y, weight, row_ids=keys)
+            if not is_first and len(fitted) > 1:
+                encoder._watch(encoder._check_rows(X, reset=False))
+            self._keep_records(learner, X, keys, ids)
+        self._n_dropped += n_dropped
+        self._n_keys += len(ids) + n_dropped
+
+    def _prepare(self, fitted: list[Any], X: Any) -> Any:
+        for step in fitted[:-1]:
+            X = step.transform(X)
+        return X
+
+    def _keep_records(self, learner: Learner, X: Any, keys: np.ndarray, ids: np.ndarray) -> None:
+        """Keep the originals of the rows that the learner keeps."""
+        if not self.keep_records or type(learner).picks is Learner.picks:
+            return
+        if self._records is None:
+            self._records = Records(X)
+        self._records.update(X, keys, ids, kept_ids(learner))
+        self._hold_records()
+
+    def _hold_records(self) -> None:
+        """Shorten texts of records if a budget in bytes is exceeded."""
+        limit = as_budget(getattr(self.steps[-1][1], "budget", None)).nbytes
+        if limit is None or self._records is None or self._fitted is None or (held := self.nbytes_) <= limit:
+            return
+        if self._records.shorten(self._records.rows.nbytes - (held - limit)):
+            warnings.warn(
+                f"{type(self).__name__}: texts in the original rows of picks were shortened to hold the budget.",
+                DataWarning,
+                stacklevel=2,
+            )
+
+    def _learn_or_undo(self, X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray) -> None:
+        try:
+            super()._learn_or_undo(X, y, weight, ids)
+        except ValueError:
+            fitted = vars(self).get("_fitted")
+            if fitted is None or "_torn" not in vars(fitted[-1]):  # a refused chunk has changed nothing
+                self.__dict__.pop("_torn", None)
+            raise
+
+    def _end_of_stream(self) -> None:
+        if self._waiting is not None:
+            self._begin()
+        if self._fitted is not None and self._fitted[-1]._is_fitted():
+            self._fitted[-1]._guard().run(self._fitted[-1]._end_of_stream)
+
+    @classmethod
+    def of(cls, *fitted: Learner) -> "StreamPipeline":
+        """The pipeline of preparations and a learner that have been fitted one after the other."""
+        made = make_pipeline(*map(clone, fitted), keep_records=False)
+        first, learner = fitted[0], copy.deepcopy(fitted[-1])
+        for name in ("_kind", "_dtype", "n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(made, name, getattr(first, name))
+        made.n_seen_, made._position, made._rng = learner.n_seen_, learner._position, learner._rng
+        made._fitted = [*(copy.deepcopy(step) for step in fitted[:-1]), learner]
+        made._waiting = made._records = None
+        made._reserved, made._stream_number, made._n_keys, made._n_dropped = {}, 0, 0, 0
+        return made
+
+    def branch(self) -> Self:
+        """A pipeline with the same preparation that has learned nothing yet: for another shard, to be merged later."""
+        ready = self._ready()
+        prepared = [(name, copy.deepcopy(step)) for (name, _), step in zip(self.steps, ready._fitted, strict=True)]
+        return type(self)(
+            [*prepared[:-1], (self.steps[-1][0], clone(self.steps[-1][1]))],
+            keep_records=self.keep_records,
+            random_state=self.random_state,
+        )
+
+    # ---- answers ---------------------------------------------------------------------------------
+
+    def _ready(self) -> Self:
+        """This pipeline if it has begun, otherwise a copy that begins with the rows so far."""
+        self._check_fitted()
+        return self if self._fitted is not None else self._derive("begun", self._begun_copy)
+
+    def _begun_copy(self) -> Self:
+        same = copy.deepcopy(self)
+        same._begin()
+        return same
+
+    @property
+    def learner_(self) -> Any:
+        return self._ready()._fitted[-1]
+
+    @property
+    def encoder_(self) -> TableEncoder | None:
+        first = self._ready()._fitted[0]
+        return first if isinstance(first, TableEncoder) else None
+
+    @property
+    def summary_(self) -> str:
+        said = "learned from all columns" if self.encoder_ is None else self.encoder_.summary_
+        return f"{said}; {self._n_dropped:,} rows with missing values left out" if self._n_dropped else said
+
+    def __getattr__(self, name: str) -> Any:
+        """Learned values of the last step."""
+        if name.startswith("_") or not name.endswith("_") or not self._is_fitted():
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(self.learner_, name)
+
+    def _ask(self, name: str, X: Any, *args: Any, **kwargs: Any) -> Any:
+        """An answer of the learner for rows."""
+
+        def ask() -> Any:
+            rows, ready = self._check_input(X), self._ready()
+            return getattr(ready._fitted[-1], name)(ready._prepare(ready._fitted, rows), *args, **kwargs)
+
+        return self._guard().run(ask)
+
+    @available_if(_final_has("predict"))
+    def predict(self, X: Any, **how: Any) -> Any:
+        """What the learner predicts for rows."""
+        return self._ask("predict", X, **how)
+
+    @available_if(_final_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the learner for rows."""
+        return self._ask("predict_proba", X)
+
+    @available_if(_final_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of the learner for rows."""
+        return self._ask("decision_function", X)
+
+    @available_if(_final_has("transform"))
+    def transform(self, X: Any) -> Any:
+        """What the last step makes of rows."""
+        return self._ask("transform", X)
+
+    @available_if(_final_has("score_samples"))
+    def score_samples(self, X: Any) -> Any:
+        """Scores of the learner for rows."""
+        return self._ask("score_samples", X)
+
+    @available_if(_final_has("score"))
+    def score(self, X: Any, y: Any = None) -> Any:
+        """The learner's score on rows."""
+        return self._ask("score", X, *(() if y is None else (y,)))
+
+    @available_if(_final_has("guarantee"))
+    def guarantee(self, **how: Any) -> Any:
+        """The guarantee of the learner, about prepared rows."""
+        return self.learner_.guarantee(**how)
+
+    def table(self, X: Any) -> dict[str, np.ndarray]:
+        """What is predicted for each row, as columns by name; rows are named by the user's ids."""
+        answer = self._ask("table", X)
+        records = self._ready()._records
+        if records is not None:
+            keyed = {name for name, column in answer.items() if np.asarray(column).dtype.kind == "i" and name != "row"}
+            answer |= {name: _as_ids(records, answer[name]) for name in keyed}
+        return answer
+
+    def picks(self) -> Picks | None:
+        """The original rows of what the learner picked, with all their columns."""
+        ready = self._ready()
+        found = ready._fitted[-1].picks()
+        if found is None or ready._records is None:
+            return found
+        rows, ids = ready._records.find(found.ids)
+        return Picks(found.kind, rows, ids, found.weights, found.targets)
+
+    # ---- contract --------------------------------------------------------------------------------
+
+    def _merge(self, other: Self) -> None:
+        if other._fitted is None:
+            assert other._waiting is not None
+            self._learn(*other._waiting.contents)
+        elif self._fitted is None:
+            assert self._waiting is not None
+            rows, dropped = self._waiting.contents, self._n_dropped
+            self._adopt(other)
+            self._n_dropped += dropped
+            self._learn(*rows)
+        else:
+            self._merge_begun(other)
+
+    def _merge_begun(self, other: Self) -> None:
+        for ours, theirs in zip(self._fitted[:-1], other._fitted[:-1], strict=True):
+            if not ours.has_same_form_as(theirs):
+                raise StateError(
+                    f"{type(self).__name__}.merge: the preparations differ ({_difference(ours, theirs)}), so what was "
+                    "learned does not compare. Begin every shard with a `branch` of one pipeline, or on the command "
+                    "line with --prepare-like STATE."
+                )
+        if self._records is not None and self._stream_number == other._stream_number:
+            raise StateError(
+                f"{type(self).__name__}.merge: both sides began with the same rows, which would count twice."
+            )
+        for ours, theirs in zip(self._fitted, other._fitted, strict=True):
+            ours.merge(_with_budget_of(ours, theirs))
+        if self._records is not None and other._records is not None:
+            self._records.merge(other._records, kept_ids(self._fitted[-1]))
+            self._hold_records()
+        self._n_dropped += other._n_dropped
+
+    def _restored(self) -> None:
+        for step in vars(self).get("_fitted") or ():
+            step._restored()
+
+    def _n_retained(self) -> int:
+        return len(self._waiting) if self._waiting is not None else self._fitted[-1].n_retained_
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters, with `deep` those of the steps too: `encoder__missing`."""
+        params = super().get_params(deep=False)
+        if deep and STEPS.accepts(self.steps):
+            for name, step in self.steps:
+                params[name] = step
+                params |= {f"{name}__{key}": value for key, value in step.get_params(deep=True).items()}
+        return params
+
+    def __sklearn_tags__(self) -> Any:
+        tags = self.steps[-1][1].__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+def make_pipeline(*steps: Learner, keep_records: bool = True, random_state: Any = None) -> StreamPipeline:
+    """A pipeline whose steps are named after their classes, in lower case.
+
+    >>> import modicum
+    >>> [name for name, _ in make_pipeline(TableEncoder(), modicum.OnlineKMeans(3)).steps]
+    ['tableencoder', 'onlinekmeans']
+    """
+    names = [type(step).__name__.lower() for step in steps]
+    numbered = [name if names.count(name) == 1 else f"{name}-{i}" for i, name in enumerate(names, 1)]
+    return StreamPipeline(list(zip(numbered, steps, strict=True)), keep_records=keep_records, random_state=random_state)
+
+
+def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:
+    """Some of the rows, targets, weights and ids."""
+    return (take(X, index), *(None if column is None else column[index] for column in columns))
+
+
+def _with_budget_of(ours: Learner, theirs: Learner) -> Learner:
+    """The other side's learner, with this side's share of the budget: records differ in size."""
+    if not hasattr(ours, "budget") or ours.budget == theirs.budget:
+        return theirs
+    same = copy.deepcopy(theirs)
+    same.budget = ours.budget
+    return same
+
+
+def _digest(X: Any) -> int:
+    """A number that names a stream by its first rows."""
+    content = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else BufferedRows(X, None, 1)
+    if not isinstance(content, np.ndarray):
+        content.append(X, None, None, np.arange(n_rows(X)))
+    return int.from_bytes(hashlib.blake2b(to_bytes({"rows": content}), digest_size=4).digest(), "little") >> 1
+
+
+def _as_ids(records: Records, column: np.ndarray) -> np.ndarray:
+    """Keys as the user's ids; other numbers as they are."""
+    column = np.asarray(column)
+    if not len(column) or column.max() < 2**KEY_BITS:
+        return column
+    return records.find(column)[1]
+
+
+def _difference(ours: Preparation, theirs: Preparation) -> str:
+    """The first difference of two preparations."""
+    if isinstance(ours, TableEncoder) and isinstance(theirs, TableEncoder):
+        there = {name: (kind, done) for name, kind, done in theirs.decisions_}
+        for name, kind, done in ours.decisions_:
+            if there.get(name) != (kind, done):
+                return f"{name}: {done} here, {there[name][1] if name in there else 'not there'} there"
+    return "they were decided by other rows"

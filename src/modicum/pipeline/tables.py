@@ -1,0 +1,86 @@
+"""Tables: data frames, lists of dicts and of strings, as Arrow tables; and learners that take them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from modicum._optional import require
+from modicum.contract.learner import Learner
+from modicum.exceptions import DataError
+from modicum.rows import is_sparse, is_table
+
+_ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+TEXT_COLUMN = "text"  # of rows that are strings
+
+
+class TakesTables(Learner):
+    """Rows that may be tables: data frames, Arrow tables, lists of dicts or of strings. Columns are found by name."""
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        table = as_table(X)
+        kind = "dense" if table is None else "table"
+        if not reset and kind != self._kind:
+            known = {"dense": "an array", "table": "a table"}
+            raise DataError(
+                f"{type(self).__name__}: these rows are {known[kind]}; earlier rows were {known[self._kind]}."
+            )
+        if table is None:
+            return super()._check_rows(X, reset=reset)
+        if not table.num_columns:
+            raise DataError(f"{type(self).__name__}: the table has no columns.")
+        if reset:
+            self._kind, self._dtype = "table", "object"
+            self.n_features_in_ = table.num_columns
+            self.feature_names_in_ = np.array(table.column_names, object)
+        return table
+
+
+def as_table(X: Any) -> Any:
+    """An Arrow table of a data frame, a list of dicts or a list of strings; None for arrays of numbers."""
+    if is_sparse(X) or (isinstance(X, np.ndarray) and not _is_strings(X)):
+        return None
+    if is_table(X):
+        return _one_table(X)
+    if any(hasattr(X, name) for name in _ARROW):
+        pa = require("pyarrow", "tables")
+        frame = X if hasattr(X, _ARROW[0]) else _interchanged(X)
+        return _one_table(pa.RecordBatchReader.from_stream(frame).read_all())
+    if _is_strings(X):
+        return require("pyarrow", "texts").table({TEXT_COLUMN: [None if x is None else str(x) for x in X]})
+    if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
+        pa = require("pyarrow", "rows as dicts")
+        names = dict.fromkeys(str(name) for row in X for name in row)
+        try:
+            return pa.table({name: [row.get(name) for row in X] for name in names})
+        except (pa.ArrowException, TypeError) as error:
+            raise DataError(f"rows as dicts must have values of one type under each key: {error}") from None
+    return None
+
+
+def _one_table(table: Any) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(table, pa.Table):
+        table = pa.Table.from_batches([table])
+    names = table.column_names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{names.count(twice)} columns are named {twice!r}. Give them different names.")
+    return table
+
+
+def _is_strings(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and (X.dtype.kind in "US" or (X.dtype == object and len(X) > 0 and isinstance(X[0], str)))
+    return isinstance(X, list) and len(X) > 0 and all(x is None or isinstance(x, str) for x in X)
+
+
+def _interchanged(frame: Any) -> Any:
+    import pyarrow as pa
+
+    if hasattr(frame, "__arrow_c_array__"):
+        return pa.table(frame)
+    from pyarrow.interchange import from_dataframe
+
+    return from_dataframe(frame)
