@@ -11,8 +11,8 @@ EXTRAS = {
     "pyarrow": "cli",
     "matplotlib": "cli",
     "jinja2": "cli",
-    "fsspec": "cloud",
     "PIL": "cli",
+    "fsspec": "cloud",
     "rapidfuzz": "text",
 }
 PACKAGES = {"PIL": "pillow"}  # names on the package index that differ from those of the modules

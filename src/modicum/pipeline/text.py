@@ -58,25 +58,36 @@ class HashedText(Part):
     _invariants = {
         "width": Whole(1, 2**31 - 1),
         "n_counted": Whole(0, MOST_COUNTED),
-        "frequencies": Array("int32", "width", low=0, high="n_counted"),
+        "columns": Array("int32", "n_columns", low=0, below="width"),
+        "frequencies": Array(("u",), "n_columns", low=1, high="n_counted"),
     }
 
     def __init__(self, width: int = 65_536):
         self.width = width
         self.n_counted = 0
-        self.frequencies = np.zeros(width, np.int32)  # documents that have each column
+        self.columns = np.empty(0, np.int32)  # those that have occurred: at first they are few
+        self.frequencies = np.empty(0, np.uint16)  # documents that have each of them
 
     def learn(self, texts: Sequence[str | None]) -> "HashedText":
         """Count in how many documents words occur; after the first 10,000 documents, weights stay as they are."""
+        table = self._table()
         for some in _batches(texts[: MOST_COUNTED - self.n_counted]):
-            counts = self._counts(some)[0]
-            self.frequencies += np.bincount(counts.indices, minlength=self.width).astype(np.int32)
+            table += np.bincount(self._counts(some)[0].indices, minlength=self.width)
             self.n_counted += len(some)
+        self.columns = np.flatnonzero(table).astype(np.int32)
+        self.frequencies = table[self.columns].astype(np.uint16)
         return self
+
+    def _table(self) -> np.ndarray:
+        """Documents that have each of all columns."""
+        table = np.zeros(self.width, np.int64)
+        table[self.columns] = self.frequencies
+        return table
 
     def encode(self, texts: Sequence[str | None]) -> Any:
         """Texts as a CSR matrix of float32 with rows of length 1; a text without words is an empty row."""
-        rows = [self._encode(some) for some in _batches(texts)]
+        table = self._table()
+        rows = [self._encode(some, table) for some in _batches(texts)]
         return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, self.width), dtype=np.float32)
 
     def encode_dense(self, texts: Sequence[str | None], width: int = 64) -> np.ndarray:
@@ -85,13 +96,13 @@ class HashedText(Part):
         Inner products, and so squared lengths, are in expectation those of `encode`, with a standard deviation of
         about 1 / sqrt(width).
         """
-        projection = _projection(self.width, width)
-        rows = [(self._encode(some) @ projection).toarray() for some in _batches(texts)]
+        table, projection = self._table(), _projection(self.width, width)
+        rows = [(self._encode(some, table) @ projection).toarray() for some in _batches(texts)]
         return np.concatenate(rows) if rows else np.empty((0, width), np.float32)
 
-    def _encode(self, texts: Sequence[str | None]) -> Any:
+    def _encode(self, texts: Sequence[str | None], table: np.ndarray) -> Any:
         counts, is_pair, n_words = self._counts(texts)
-        idf = 1 + np.log((1 + self.n_counted) / (1.0 + self.frequencies[counts.indices]))
+        idf = 1 + np.log((1 + self.n_counted) / (1.0 + table[counts.indices]))
         share = np.where(is_pair, PAIR_SQUARE, 1.0)
         row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         squares = _limited(((1 + np.log(np.abs(counts.data))) * idf) ** 2 * share, share, row, n_words)
