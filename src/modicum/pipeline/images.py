@@ -50,6 +50,9 @@ _OKLAB = np.array(
 )
 
 
+_FUNCTIONS: dict[str, Callable[[list[Any]], Any]] = {}  # features that were given in this process, by name
+
+
 # ---- descriptors -------------------------------------------------------------------------------------
 
 
@@ -305,13 +308,42 @@ def _finished(plain: Any, image: Any) -> Any:
 # ---- a function of the user's ------------------------------------------------------------------------
 
 
-def feature_function(name: str) -> Callable[[list[Any]], Any] | None:
-    """The function that a name stands for: None for "descriptors", else "module:function" is imported.
+def use_features(function: Callable[[list[Any]], Any]) -> str:
+    """Let pictures be described by a function, from a list of pictures to an array; returns its name for an encoder.
+
+    State files hold the name alone, and nothing that a file names is ever imported: before a state is used that was
+    made with such features, the function has to be given again.
+
+    >>> use_features(describe)
+    'modicum.pipeline.images:describe'
+    """
+    name = f"{function.__module__}:{getattr(function, '__qualname__', type(function).__name__)}"
+    _FUNCTIONS[name] = function
+    return name
+
+
+def known_features(name: str) -> Callable[[list[Any]], Any] | None:
+    """The function of a name that was given in this process; None for "descriptors"."""
+    if name != DESCRIPTORS and name not in _FUNCTIONS:
+        raise ValueError(
+            f"the features {name!r} are not known here, as a file can't hold functions. Give them again: "
+            f"--features {name}, or modicum.pipeline.use_features(function)"
+        )
+    return _FUNCTIONS.get(name)
+
+
+def import_features(name: str) -> str:
+    """Import "module:function" for pictures to be described by; returns the name for an encoder.
 
     A module may be a file in the current folder, as with `python -m`.
     """
-    if name == DESCRIPTORS:
-        return None
+    if name != DESCRIPTORS:
+        _FUNCTIONS[name] = feature_function(name)
+    return name
+
+
+def feature_function(name: str) -> Callable[[list[Any]], Any]:
+    """The function that "module:function" names."""
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise ValueError(f'features must be "{DESCRIPTORS}" or "module:function"; got {name!r}.')

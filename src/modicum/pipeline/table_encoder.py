@@ -74,7 +74,7 @@ class TableEncoder(TakesTables, Preparation):
     text_width : int, default=None
         Columns for each text. By default 65,536 in a sparse matrix if all columns are texts, otherwise 64.
     features : str, default="descriptors"
-        What describes pictures: "descriptors", or "module:function" for a function from pictures to an array.
+        What describes pictures: "descriptors", or `use_features(function)` for a function from pictures to an array.
 
     Attributes
     ----------

@@ -10,7 +10,6 @@ from modicum.pipeline.text import HashedText
 from modicum.rules.invariants import Is, Whole
 from modicum.rules.params import NULL
 
-
 HASHES = 8_192  # columns of the hash that are summed to few dense ones
 
 
