@@ -9,11 +9,12 @@ import pytest
 
 from modicum.exceptions import DataError
 from modicum.streams.readers import bytes_in, text_files
+from modicum.streams.readers.base import BadRows
 from modicum.streams.readers.bytes_in import ByteSource
 from modicum.streams.readers.columns import Wanted
 from modicum.streams.readers.dialect import MISSING_VALUE, TextOptions
 from modicum.streams.readers.tables import Tables
-from modicum.streams.readers.text_files import BadRows, Csv, JsonLines
+from modicum.streams.readers.text_files import Csv, JsonLines
 
 SKIP = TextOptions(skip_bad_rows=True)
 
@@ -64,7 +65,7 @@ def test_rows_of_csv(messy, chosen, judged):
         X = np.concatenate([X for X, *_ in reader.blocks(0, 100)])
         assert np.array_equal(X, [[float(row[j]) for j in judged] for row in kept])
         assert file.bad.count == len(bad) > 0
-        assert [row for row, _ in file.bad.first] == bad[:5]
+        assert [row for _, row, _ in file.bad.first] == bad[:5]
     rows = np.arange(0, len(kept), 7)
     assert reader.take(rows)["text"].to_pylist() == [kept[i][2] for i in rows]
     assert Tables([Csv(ByteSource(messy), options=SKIP)], "x", Wanted(chosen)).take(rows) == reader.take(rows)
@@ -90,7 +91,7 @@ def test_reasons(tmp_path):
     file = Csv(ByteSource(tmp_path / "x.csv"), options=SKIP)
     Tables([file], "x", Wanted(["a"], target="d"))
     list(file.batches(file.reading, 0, 10))
-    assert file.bad.first == [
+    assert [bad[1:] for bad in file.bad.first] == [
         (4, "expected 4 cells, got 2"),
         (6, "column 'a': 'u' is not a number"),
         (10, "column 'd': not UTF-8 text"),
@@ -115,7 +116,7 @@ def test_other_types(tmp_path, good, bad, reason):
     read = pa.Table.from_batches(list(file.batches(fields, 0, 10)))
     assert read["b"].to_pylist()[-3:] == [1, 3, 4]
     assert read["a"].to_pylist()[-1] is None
-    assert file.bad.first == [(200_001, f"column 'a': {bad!r} {reason}")]
+    assert file.bad.first == [(file.name, 200_001, f"column 'a': {bad!r} {reason}")]
 
 
 def test_bytes_that_are_not_utf8_can_be_anywhere(tmp_path):
@@ -165,7 +166,7 @@ def test_lines_of_json(tmp_path, monkeypatch, options):
         assert X[:, 0].tolist() == [i / 2 for i in kept]
         assert y.tolist() == [f"t{i}" for i in kept]
         assert file.bad.count == len(bad) > 0
-        assert [row for row, _ in file.bad.first] == bad[:5]
+        assert [row for _, row, _ in file.bad.first] == bad[:5]
     rows = np.arange(0, len(kept), 11)
     assert reader.take(rows)["b"].to_pylist() == [f"t{kept[i]}" for i in rows]
 
@@ -177,12 +178,12 @@ def test_json_values_that_only_pyarrow_rejects(tmp_path):
     file = JsonLines(ByteSource(tmp_path / "x.jsonl"), options=SKIP)
     reader = Tables([file], "x", Wanted())
     assert sum(len(X) for X, *_ in reader.blocks(0, 100)) == 29
-    assert file.bad.first == [(30, "a value does not match its column")]
+    assert file.bad.first == [(file.name, 30, "a value does not match its column")]
 
 
 def test_only_the_first_bad_rows_are_remembered():
-    bad = BadRows()
+    bad = BadRows("x")
     for row in range(100, 0, -1):
         bad.add(row, "why")
     assert bad.count == 100
-    assert bad.first == [(row + 1, "why") for row in range(1, 6)]
+    assert bad.first == [("x", row + 1, "why") for row in range(1, 6)]

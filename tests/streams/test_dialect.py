@@ -239,7 +239,7 @@ class TestTypes:
         assert columns(file)["zip"] == ["01234", "98765"]
         assert file.assemble(file.gather(np.array([0]))[0])["zip"].to_pylist() == ["01234"]
         assert file.stray_text(["zip"]) is None
-        with pytest.raises(DataError, match=r"no column 'zap'. Did you mean 'zip'"):
+        with pytest.raises(DataError, match=r"no column 'zap'\. Did you mean 'zip'"):
             _ = opened(tmp_path / "x.csv", "zip,n\n1,1\n", as_text=frozenset({"zap"})).schema
 
     def test_large_integers_keep_their_digits(self, tmp_path):

@@ -9,7 +9,7 @@ from modicum.cli.aims import Aim, Aims
 from modicum.cli.output import free_name, writer
 from modicum.cli.picks import by_column
 from modicum.cli.printing import say
-from modicum.cli.run import Job
+from modicum.cli.run import Job, Run
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import Source
 from modicum.coreset import KMeansCoreset, MixtureCoreset
@@ -39,11 +39,21 @@ def coreset(
     learner = MODELS.make(model, given)
     files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
-    run = job.learn(learner, source, save=save)
-    points, weights = run.learner.as_sample()
-    with writer(output, csv=csv, table=table) as write:
-        named = by_column(points, run.rows)
-        write({**named, free_name("weight", named): weights})
+
+    def write_points(run: Run) -> Any:
+        points, weights = run.learner.as_sample()
+        if output is not None or not run.goes_on:
+            with writer(output, csv=csv, table=table) as write:
+                named = by_column(points, run.rows)
+                write({**named, free_name("weight", named): weights})
+        return points
+
+    def renew(run: Run) -> None:
+        write_points(run)
+        job.write_report(run)
+
+    run = job.learn(learner, source, save=save, output=output, renew=renew)
+    points = write_points(run)
     say(
         f"{len(points):,} points stand for {run.learner.n_seen_:,} rows, made in {run.seconds:.1f} s"
         + (f"; points in {output}" if output else "")

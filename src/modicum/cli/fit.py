@@ -12,9 +12,21 @@ from modicum.cli.learners import ALIASES, ENTRIES, NAMES, WISHES, command_name, 
 
 
 class _Learners(LazyGroup):
-    """A command for each learner. Its alias, or any part of its name that no other has, will do: `fit exemplar`."""
+    """A command for each learner. Its alias, or any part of its name that no other has, will do: `fit exemplar`.
+
+    With --continue the name may be left out: the state file has it.
+    """
 
     examples = EXAMPLES["fit"]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        state = _continued(args)
+        is_named = bool(args) and not args[0].startswith("-") and self.get_command(ctx, args[0]) is not None
+        if state is not None and not is_named and "-h" not in args and "--help" not in args:
+            from modicum.cli.fitting import learner_in
+
+            args = [command_name(learner_in(state)), *args]
+        return super().parse_args(ctx, args)
 
     def summaries(self) -> Mapping[str, str]:
         return {name: ENTRIES[learner].summary for name, learner in NAMES.items()}
@@ -48,6 +60,16 @@ class _Learners(LazyGroup):
 def _shown(learner: str) -> str:
     """A learner's name and, after it, its aliases."""
     return ", ".join([command_name(learner), *ENTRIES[learner].aliases])
+
+
+def _continued(args: list[str]) -> str | None:
+    """The value of --continue among arguments."""
+    for arg, following in zip(args, [*args[1:], None], strict=True):
+        if arg == "--continue":
+            return following
+        if arg.startswith("--continue="):
+            return arg.partition("=")[2]
+    return None
 
 
 command = typer.Typer(

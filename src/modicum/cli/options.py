@@ -143,5 +143,9 @@ def _typed(code: str) -> str:
 
 def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:
     """A learner from option texts."""
-    given = {name: text for name, text in texts.items() if text != default_text(cls, name)}
-    return cls(**{name: parameter(cls, name, text) for name, text in given.items()})
+    return cls(**{name: parameter(cls, name, texts[name]) for name in changed(cls, texts)})
+
+
+def changed(cls: type[Learner], texts: dict[str, str | None]) -> list[str]:
+    """The options that are not at their default."""
+    return [name for name, text in texts.items() if text != default_text(cls, name)]

@@ -13,6 +13,7 @@ import numpy as np
 from modicum._optional import require
 from modicum.cli.printing import Terminal, printable
 from modicum.exceptions import DataError
+from modicum.state.files import naming_output
 
 Columns = Mapping[str, Any]
 Write = Callable[[Columns], None]
@@ -30,12 +31,13 @@ def writer(path: Path | None, *, csv: bool = False, table: bool = False) -> Iter
         return
     check_output(path)
     temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        with _FILES[path.suffix.lower()](temporary) as write:
-            yield write
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with naming_output(path):
+        try:
+            with _FILES[path.suffix.lower()](temporary) as write:
+                yield write
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def check_output(path: Path | None) -> None:

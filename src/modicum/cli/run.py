@@ -1,10 +1,11 @@
-"""Learning a source, with a progress bar, checkpoints, a clean stop on Ctrl-C and a report."""
+"""Learning a source: a progress bar, checkpoints, output that is renewed, a clean stop by a signal, and a report."""
 
+import os
 import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,65 +21,140 @@ from modicum.cli.progress import Progress
 from modicum.cli.sources import Reading, naming_source
 from modicum.contract.checkpoint import Checkpoint, parse_seconds
 from modicum.contract.learner import Learner
-from modicum.exceptions import DataError
+from modicum.exceptions import DataError, StateError
 from modicum.streams import Stream
+from modicum.streams.readers.live import Stopped
 
-INTERRUPTED = 130  # the shell's exit code for a program ended by Ctrl-C
-
-
-class _Stopped(Exception):
-    """Ctrl-C was noted, and a chunk is done: the learner is whole and can be saved."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what asks a program to end
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A run: finished, stopped, or going on."""
 
     learner: Any
     rows: Stream
     seconds: float
+    goes_on: bool = False
+
+
+Renew = Callable[[Run], object]  # writes what a command writes in the end
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a run starts: at its beginning, or where a checkpoint says."""
+
+    learner: Learner
+    checkpoint: Checkpoint | None = None
+    start: int = 0
+    first_row: int = 0
+    resumed: bool = False
+    finished: bool = False
+    has_grown: bool = False
 
 
 @dataclass(frozen=True)
 class Job(Reading):
     """A source to learn: how it is read, where progress is saved, and what the report shows."""
 
+    follow: Annotated[bool, typer.Option("--follow", help="At the end of the source, wait for more rows.")] = False
     checkpoint: Annotated[Path | None, typer.Option(help="File to save progress to and resume from.")] = None
-    every: Annotated[str, typer.Option(help="How often to save the checkpoint: 30s, 0.5s, 5m.")] = "30s"
+    every: Annotated[
+        str, typer.Option(help="How often to save the checkpoint and, of a source without end, all output: 30s, 5m.")
+    ] = "30s"
     report: Annotated[Path | None, typer.Option(help="Write a report, one HTML page, to this file.")] = None
     image: Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")] = None
     text: Annotated[str | None, typer.Option(help="Column with a text to show for each row in the report.")] = None
 
-    def learn(self, learner: Learner, source: str, *, save: Path | None) -> Run:
-        """Learn all of a source, and save the learner; with a checkpoint, resume an earlier run that was stopped."""
+    def learn(
+        self,
+        learner: Learner,
+        source: str,
+        *,
+        save: Path | None,
+        output: Path | None = None,
+        renew: Renew | None = None,
+    ) -> Run:
+        """Learn all of a source, and save the learner; with a checkpoint, resume an earlier run that was stopped.
+
+        A learner that has learned before goes on. `renew` writes what the command writes, to `output` or elsewhere:
+        it is called at intervals if the source has no end, and if a signal stops the run.
+        """
         learner._check_params()
         for path in (save, self.report, self.checkpoint):
             check_folder(path)
-        learner, checkpoint, start, finished = self._resume(learner, source)
-        rows = self.open(source, getattr(learner, "random_state", None), start=start)
-        check_target(learner, rows, self.target)
-        check_report(learner, rows, self.image, self.text)
-        began = time.perf_counter()
-        if not finished:
-            _learn(learner, rows, checkpoint)
+        place = self._resume(learner, source)
+        rows = self._rows(source, place)
+        check_target(place.learner, rows, self.target)
+        check_report(place.learner, rows, self.image, self.text)
+        keeper = _Keeper(place, rows, parse_seconds(self.every), save, renew)
+        if not self._is_finished(place, rows):
+            places = [path for path in (output, save, self.report) if path is not None]
+            _learn(place.learner, rows, keeper, places)
         if save is not None:
-            learner.save(save)
-        return Run(learner, rows, time.perf_counter() - began)
+            place.learner.save(save)
+        return keeper.run()
 
-    def _resume(self, learner: Learner, source: str) -> tuple[Learner, Checkpoint | None, int, bool]:
-        """(learner, checkpoint, position, finished) of an earlier start of this run, or as given."""
+    def _rows(self, source: str, place: _Place) -> Stream:
+        """The rows of a source from a place on. Files that were read before come first, in the same order."""
+        read = None if place.checkpoint is None else place.checkpoint.files
+        return self.open(
+            source,
+            getattr(place.learner, "random_state", None),
+            start=place.start,
+            first_row=place.first_row,
+            follow=self.follow,
+            files=None if read is None else list(read),
+        )
+
+    def _resume(self, learner: Learner, source: str) -> _Place:
+        """Where an earlier start of this run stopped, or the beginning."""
+        seen = learner._position if learner._is_fitted() else 0  # rows of other sources, which it learned before
         if self.checkpoint is None:
-            return learner, None, 0, False
-        if source == "-":
-            raise DataError("a checkpoint can't bring back rows of standard input: write them to a file first.")
-        run = _identity(learner, source, self.as_dict())
+            return _Place(learner, first_row=seen)
+        run = _identity(learner, source, self.as_dict() | ({"continued": True} if seen else {}))
         checkpoint = Checkpoint(self.checkpoint, every=parse_seconds(self.every), run=run)
         found = checkpoint.resume()
         if found is None:
-            return learner, checkpoint, 0, False
+            return _Place(learner, checkpoint, first_row=seen)
         learner, position, finished = found
-        say(f"{self.checkpoint} is finished" if finished else f"resuming at row {position:,} from {self.checkpoint}")
-        return learner, checkpoint, position, finished
+        if source == "-":
+            say(
+                f"{self.checkpoint} has learned {position:,} rows; going on with what comes from standard input now, "
+                f"as row {position + 1:,} and later"
+            )
+            return _Place(learner, checkpoint, first_row=position)
+        first_row = max(learner._position - position, 0) if seen else 0
+        has_grown = checkpoint.check_files(may_grow=self._is_in_order)
+        return _Place(learner, checkpoint, position, first_row, True, finished, has_grown)
+
+    @property
+    def _is_in_order(self) -> bool:
+        """Whether new rows of a source would come after all others."""
+        return self.passes == 1 and not self.shuffle_buffer
+
+    def _is_finished(self, place: _Place, rows: Stream) -> bool:
+        """Whether there is nothing to learn; says where a checkpoint is."""
+        if place.checkpoint is None or not place.resumed:
+            return False
+        known = place.checkpoint.files
+        has_new = place.has_grown or (known is not None and len(rows.files or known) > len(known))
+        has_new |= rows.total is not None and rows.total > place.start
+        if not place.finished:
+            say(f"resuming at row {place.start:,} from {self.checkpoint}")
+        elif has_new and not self._is_in_order:
+            raise StateError(
+                f"{rows.name} has new rows since {self.checkpoint} was finished. Rows can't be added to a run with "
+                f"--passes or --shuffle-buffer: delete {self.checkpoint} to start over."
+            )
+        elif has_new:
+            n_new = "" if rows.total is None else f"{rows.total - place.start:,} "
+            say(f"{rows.name} has {n_new}new rows since; learning them")
+        else:
+            say(f"{self.checkpoint} is finished")
+            return not self.follow
+        return False
 
     def write_report(self, run: Run, rows: Any = None) -> None:
         """Write the report, if one is asked for; `rows` are all columns of the picks."""
@@ -96,7 +172,8 @@ class Job(Reading):
             image=parse_shape(self.image),
             text=self.text,
         )
-        say(f"report in {self.report}")
+        if not run.goes_on:
+            say(f"report in {self.report}")
 
 
 def command_line() -> str:
@@ -112,47 +189,111 @@ def check_target(learner: Learner, rows: Stream, target: str | None) -> None:
         raise DataError(f"{type(learner).__name__} needs --target, the column with the {what}. There are: {columns}.")
 
 
-def _learn(learner: Learner, rows: Stream, checkpoint: Checkpoint | None) -> None:
-    with Progress(rows) as progress, _interrupts() as interrupted:
+class _Keeper:
+    """Keeps what was learned: the checkpoint and, of a source without end, the state and the output, at intervals."""
+
+    def __init__(self, place: _Place, rows: Stream, every: float, save: Path | None, renew: Renew | None):
+        self.learner, self._checkpoint, self._rows = place.learner, place.checkpoint, rows
+        self._every, self._save, self._renew = every, save, renew
+        self._sizes = _sizes(rows, {})
+        self._began = self._kept = time.monotonic()
+        self._kept_at = rows.position
+
+    @property
+    def position(self) -> int:
+        """Rows learned of the source; of standard input, also in earlier runs."""
+        return self._rows.position + (0 if self._rows.rereadable else self._rows.first_row)
+
+    def run(self, *, goes_on: bool = False) -> Run:
+        return Run(self.learner, self._rows, time.monotonic() - self._began, goes_on)
+
+    def if_due(self) -> None:
+        """Keep what was learned if it is time to, and there is something new."""
+        if time.monotonic() - self._kept < self._every or self._kept_at == self._rows.position:
+            return
+        self.write_checkpoint()
+        if self._rows.live:
+            self.write_output(goes_on=True)
+        self._kept, self._kept_at = time.monotonic(), self._rows.position
+
+    def write_checkpoint(self, *, finished: bool = False) -> None:
+        if self._checkpoint is not None and self.learner._is_fitted():
+            self._sizes = _sizes(self._rows, self._sizes)
+            self._checkpoint.files = self._sizes or None
+            self._checkpoint.write(self.learner, self.position, finished=finished)
+
+    def write_output(self, *, goes_on: bool) -> None:
+        """Write all that is written in the end."""
+        if not self.learner._is_fitted():
+            return
+        if self._save is not None:
+            self.learner.save(self._save)
+        if self._renew is not None:
+            self._renew(self.run(goes_on=goes_on))
+
+    def stop(self, places: list[Path]) -> None:
+        """Write everything, and say where it is and how to go on."""
+        at = f"stopped at row {self.position:,}"
+        if not self.learner._is_fitted():
+            say(f"{at}; nothing was learned")
+            return
+        self.write_checkpoint()
+        self.write_output(goes_on=False)
+        resumes = [] if self._checkpoint is None else [f"the same command resumes from {self._checkpoint.path}"]
+        where = " and ".join(map(str, places)) or ("standard output" if self._renew is not None else "")
+        learned = [f"what was learned so far is in {where}"] if where else []
+        say("; ".join([at, *resumes, *learned] if resumes or learned else [at, "nothing was saved"]))
+
+
+def _sizes(rows: Stream, known: dict[str, int]) -> dict[str, int]:
+    """Sizes of the files of a stream when they were first seen."""
+    return {file: known[file] if file in known else os.stat(file).st_size for file in rows.files or ()}
+
+
+def _learn(learner: Learner, rows: Stream, keeper: _Keeper, places: list[Path]) -> None:
+    with Progress(rows) as progress, _signals(rows) as received:
 
         def on_chunk(learner: Learner) -> None:
             progress.show(learner, rows.position)
-            if checkpoint is not None:
-                checkpoint.write_if_due(learner, rows.position)
-            if interrupted():
-                raise _Stopped
+            keeper.if_due()
+            if received:
+                raise Stopped
 
+        rows.on_idle = keeper.if_due
         try:
             with naming_source(rows, learner):
                 learner.learn(rows, on_chunk)
-        except _Stopped:
-            if checkpoint is not None:
-                checkpoint.write(learner, rows.position)
-                say(f"stopped at row {rows.position:,}; the same command resumes from {checkpoint.path}")
-            else:
-                say(f"stopped at row {rows.position:,}; nothing was saved (--checkpoint FILE would)")
-            raise typer.Exit(INTERRUPTED) from None
-    if checkpoint is not None:
-        checkpoint.write(learner, rows.position, finished=True)
+        except Stopped:
+            keeper.stop(places)
+            raise typer.Exit(128 + received[0]) from None  # as the shell has it
+    keeper.write_checkpoint(finished=True)
 
 
 @contextmanager
-def _interrupts() -> Iterator[Any]:
-    """Ctrl-C is noted and acted on between chunks, when the learner is whole; a second one ends at once."""
-    seen = []
+def _signals(rows: Stream) -> Iterator[list[int]]:
+    """The signals that came: noted, and acted on between chunks, when the learner is whole, or at once while no row
+    comes. A second one ends at once.
+    """
+    received: list[int] = []
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            with suppress(ValueError):  # only the main thread may
+                signal.signal(number, handler)
 
     def note(number: int, frame: Any) -> None:
-        seen.append(number)
-        signal.signal(signal.SIGINT, before)
+        received.append(number)
+        restore()
+        rows.stop()
 
-    before = signal.getsignal(signal.SIGINT)
-    with suppress(ValueError):  # only the main thread may
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(seen)
-    finally:
+    for number in SIGNALS:
         with suppress(ValueError):
-            signal.signal(signal.SIGINT, before)
+            signal.signal(number, note)
+    try:
+        yield received
+    finally:
+        restore()
 
 
 def _identity(learner: Learner, source: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from modicum.cli.output import writer
 from modicum.cli.picker import Picker
 from modicum.cli.picks import listed, picked_rows
 from modicum.cli.printing import say
-from modicum.cli.run import Job
+from modicum.cli.run import Job, Run
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import Source
 
@@ -42,14 +42,24 @@ def select(
     learner = picker.wrap(learner, k, source=source, job=job)
     files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
-    run = job.learn(learner, source, save=save)
-    picks = run.learner.picks()
-    columns = picker.with_groups(picked_rows(picks, run.rows), picks)
-    with writer(output, csv=csv, table=table) as write:
-        write(listed(picks, columns, only_new=picker.include is not None))
+
+    def write_picks(run: Run) -> dict[str, Any]:
+        picks = run.learner.picks()
+        columns = picker.with_groups(picked_rows(picks, run.rows), picks)
+        if output is not None or not run.goes_on:
+            with writer(output, csv=csv, table=table) as write:
+                write(listed(picks, columns, only_new=picker.include is not None))
+        return columns
+
+    def renew(run: Run) -> None:
+        job.write_report(run, write_picks(run))
+
+    run = job.learn(learner, source, save=save, output=output, renew=renew)
+    columns = write_picks(run)
+    n_picked = np.count_nonzero(run.learner.picks().ids >= 0)
     success = picker.describe(run.learner) if picker.balance else _success(run.learner, objective)
     say(
-        f"{np.count_nonzero(picks.ids >= 0)} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
+        f"{n_picked} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
         + (f"; picks in {output}" if output else "")
     )
     picker.write_outliers(run.learner, job, source, output)

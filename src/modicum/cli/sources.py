@@ -51,10 +51,10 @@ class Reading(Options):
     passes: Annotated[int, typer.Option(help="How often to go through the source.")] = 1
     shuffle_buffer: Annotated[int, typer.Option(help="Shuffle rows within a buffer of this many.")] = 0
 
-    def open(self, source: str, random_state: Any, *, start: int = 0) -> Stream:
-        """The rows of a source, from `start` on."""
+    def open(self, source: str, random_state: Any, **more: Any) -> Stream:
+        """The rows of a source; `more` are other options of `stream`."""
         seed = 0 if random_state is None else random_state
-        return stream(source, start=start, random_state=seed, **self.as_dict())
+        return stream(source, random_state=seed, **more, **self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in Reading.__dataclass_fields__}

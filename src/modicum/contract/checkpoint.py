@@ -13,12 +13,15 @@ from modicum.state.files import temporary_name, to_bytes, write_atomically
 
 _MARK = Keyed(position=Whole(), finished=TRUTH, run=Where(lambda value: isinstance(value, dict), "a dict"))
 
+_FILES = "files"  # the key of the sizes of files in what is kept about a run
+
 
 class Checkpoint:
     """A learner and its position in the stream, in one file that is rewritten at intervals.
 
     `every` is the interval in seconds. `run` is plain data that identifies the run; a checkpoint of another run is
-    refused. The file is a state file as well: `modicum.load` reads the learner in it.
+    refused. The file is a state file as well: `modicum.load` reads the learner in it. `files` are the sizes of the
+    files read, by path in the order of reading, if known: as written, or as found by `resume`.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class Checkpoint:
         self.path = Path(path)
         self.every = every
         self.run = run
+        self.files: dict[str, int] | None = None
         self._written = time.monotonic()
 
     def resume(self, **given: Any) -> tuple[Any, int, bool] | None:
@@ -56,7 +60,33 @@ class Checkpoint:
                     f"{self.path} belongs to another run ({key} was {mark['run'].get(key)!r}, now {value!r}). "
                     "Delete it to start over, or choose another file."
                 )
+        self.files = self._sizes(mark["run"].get(_FILES))
         return from_content(content, str(self.path), **given), mark["position"], mark["finished"]
+
+    def check_files(self, *, may_grow: bool = True) -> bool:
+        """Whether files that were read have changed since `resume` found their sizes.
+
+        The last one may have grown; a StateError for any other change, and for that one unless it `may_grow`.
+        """
+        grown = False
+        for file, before in (self.files or {}).items():
+            now = os.stat(file).st_size if os.path.exists(file) else 0
+            is_last = file == [*(self.files or {})][-1]
+            if now < before or (now > before and not (is_last and may_grow)):
+                raise StateError(
+                    f"{file} has changed since {self.path} was written: {before:,} bytes then, {now:,} now. "
+                    f"Restore it, or delete {self.path} to start over."
+                )
+            grown |= now > before
+        return grown
+
+    def _sizes(self, files: Any) -> dict[str, int] | None:
+        valid = isinstance(files, dict) and all(isinstance(size, int) and size >= 0 for size in files.values())
+        if files is not None and not valid:
+            raise StateError(
+                f"{self.path} is damaged: its checkpoint is invalid, sizes of files must be a dict of ints."
+            )
+        return files
 
     def write_if_due(self, learner: Any, position: int) -> None:
         """Write if `every` seconds have passed since the last time."""
@@ -67,7 +97,8 @@ class Checkpoint:
         """Replace the file by the present state of a learner."""
         for leftover in self.path.parent.glob(temporary_name(self.path, "*")):
             leftover.unlink(missing_ok=True)  # of a run that was killed while writing
-        mark = {"position": position, "finished": finished, "run": self.run}
+        files = {} if self.files is None else {_FILES: self.files}
+        mark = {"position": position, "finished": finished, "run": self.run | files}
         content = learner._guard().run(learner._content)
         write_atomically(self.path, to_bytes(content | {"checkpoint": mark}))
         self._written = time.monotonic()

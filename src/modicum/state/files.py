@@ -4,11 +4,13 @@ The header holds JSON (class, package version, parameters, attributes, random st
 arrays follow.
 """
 
+import errno
 import hashlib
 import json
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,18 +91,29 @@ def _digest(blob: bytes) -> bytes:
 
 def write_atomically(path: str | os.PathLike[str], blob: bytes) -> None:
     """Write a temporary file, flush it to disk and rename it: readers see the old file or the new one, complete."""
-    path = Path(os.path.realpath(path))  # write through a symbolic link
+    given, path = path, Path(os.path.realpath(path))  # write through a symbolic link
     temporary = path.with_name(temporary_name(path, f"{os.getpid()}-{threading.get_ident()}"))
-    try:
-        with open(temporary, "wb") as file:
-            file.write(blob)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with naming_output(given):
+        try:
+            with open(temporary, "wb") as file:
+                file.write(blob)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     _sync_folder(path.parent)
+
+
+@contextmanager
+def naming_output(path: str | os.PathLike[str]) -> Iterator[None]:
+    """While a file is written, errors of the system name it: a full disk names none, others name a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise OSError(error.errno or errno.EIO, f"can't write the file, {problem}", os.fspath(path)) from error
 
 
 def temporary_name(path: Path, writer: str) -> str:

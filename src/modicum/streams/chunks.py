@@ -36,8 +36,11 @@ class Chunk:
         return len(self.row_ids)
 
 
-def cut(chunks: Iterator[Chunk], size: int) -> Iterator[Chunk]:
-    """The same rows in chunks of `size`; only the last may be shorter. Rows are copied only where chunks are joined."""
+def cut(chunks: Iterator[Chunk], size: int, *, live: bool = False) -> Iterator[Chunk]:
+    """The same rows in chunks of `size`; only the last may be shorter. Rows are copied only where chunks are joined.
+
+    With `live`, chunks are only split, never joined: the next rows may be long in coming.
+    """
     held: list[Chunk] = []
     missing = size
     for chunk in chunks:
@@ -49,6 +52,9 @@ def cut(chunks: Iterator[Chunk], size: int) -> Iterator[Chunk]:
         if first < len(chunk):
             held.append(_pick(chunk, slice(first, None)))
             missing -= len(chunk) - first
+        if held and live:
+            yield _join(held)
+            held, missing = [], size
     if held:
         yield _join(held)
 
@@ -62,13 +68,13 @@ def drop(chunks: Iterator[Chunk], n: int) -> Generator[Chunk, None, int]:
     return n
 
 
-def shuffled(chunks: Iterator[Chunk], n: int, rng: np.random.Generator) -> Iterator[Chunk]:
+def shuffled(chunks: Iterator[Chunk], n: int, rng: np.random.Generator, *, live: bool = False) -> Iterator[Chunk]:
     """The same rows in random order: each row replaces a random row in a buffer of `n`, which is then emitted.
 
     Rows are processed many at a time; the order is the same as one by one.
     """
     buffer: list[Chunk] = []
-    for chunk in cut(chunks, max(n // 4, SHUFFLE_ROWS)):  # many rows share the cost of copying the buffer
+    for chunk in cut(chunks, max(n // 4, SHUFFLE_ROWS), live=live):  # many rows share the cost of copying the buffer
         pool = _join([*buffer, chunk])
         if len(pool) > n:
             emitted, kept = _replace_in_order(rng.integers(n, size=len(pool) - n), n)

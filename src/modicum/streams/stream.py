@@ -8,7 +8,7 @@ Chunk i of a pass always starts at row i * chunk_size, however the source is div
 """
 
 import operator
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from typing import Any
@@ -20,6 +20,7 @@ from modicum.streams.chunks import Chunk, cut, drop, read_ahead, shuffled
 from modicum.streams.readers import open_reader
 from modicum.streams.readers.base import Reader, count, pick
 from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
+from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.objects import OBJECT_BYTES
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
@@ -39,6 +40,13 @@ def stream(
     start: int = 0,
     raw: bool = False,
     random_state: int | np.random.Generator | None = None,
+    follow: bool = False,
+    files: Sequence[str] | None = None,
+    first_row: int = 0,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    skip_bad_rows: bool = False,
+    as_text: Sequence[str] | str = (),
 ) -> "Stream":
     """Read rows from almost anything, in chunks and bounded memory.
 
@@ -59,7 +67,8 @@ def stream(
     - another Stream, which is returned unchanged.
 
     Every chunk but the last of a pass has `chunk_size` rows. Chunks of arrays in memory are views. Files are read
-    by a thread that is one chunk ahead.
+    by a thread that is one chunk ahead. A pipe and a source that is followed are read as their rows come: a chunk
+    has what is there, at most `chunk_size` rows.
 
     Without `columns`, X has all numeric columns except target and weight; columns of other types are left out
     (`Stream.take` returns them). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
@@ -92,6 +101,24 @@ def stream(
         as they are, and the columns `_file` and `_row` (data rows counted from 1). Arrays are not affected.
     random_state : int, Generator or None, default=None
         Seed of the shuffle buffer. Resuming repeats the same order only for an int.
+    follow : bool, default=False
+        Go on at the end of the source: wait for lines that are appended to a local file (CSV, TSV, JSON lines or
+        text), or for new files in folders and globs, which are read once they have stopped growing, with the columns
+        and types of the first file. Ends only when stopped.
+    files : list of str, default=None
+        Files of a folder or glob to read first, in this order: `Stream.files` of an earlier run. New ones follow.
+    first_row : int, default=0
+        The row number of the first row, for a source that continues another one.
+    delimiter : str, default=None
+        What separates the cells of CSV: one character, or "tab" or "space". By default it is detected in each file,
+        as are the decimal point and comments at the start; `Stream.notes` says what was assumed.
+    header : bool, default=None
+        Whether the first line of CSV holds the names of columns. By default it is detected in each file.
+    skip_bad_rows : bool, default=False
+        Leave out rows of CSV and JSON that have a wrong number of cells or a cell that does not match its column,
+        rather than raise a DataError. `Stream.bad_rows` counts them. Other formats have no such rows.
+    as_text : list of str, or str, default=()
+        Columns of CSV and JSON to read as text, whatever their cells look like; "a,b" is short for ["a", "b"].
 
     Returns
     -------
@@ -111,14 +138,16 @@ def stream(
     if isinstance(source, Stream):
         return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
+    text = TextOptions(delimiter, header, skip_bad_rows, _names(as_text))
     return Stream(
-        open_reader(source, Wanted(as_keys(columns), **keys, raw=raw)),
+        open_reader(source, Wanted(as_keys(columns), **keys, raw=raw, text=text), follow=follow, files=files or ()),
         arrays,
         chunk_size=None if chunk_size is None else _integer("chunk_size", chunk_size, 1),
         passes=_integer("passes", passes, 1),
         shuffle_buffer=_integer("shuffle_buffer", shuffle_buffer, 0),
         start=_integer("start", start, 0),
         seed=_seed(random_state),
+        first_row=_integer("first_row", first_row, 0),
     )
 
 
@@ -146,6 +175,10 @@ class Stream:
         Columns that are not in X because they are not numeric, and their types; empty if `columns` was given.
     skipped : list of str
         Files of a folder that were not read, with the reason.
+    notes : list of str
+        What was assumed about files of text that were opened so far, such as a decimal comma.
+    bad_rows : BadRows
+        What the last pass left out because of `skip_bad_rows`: `count`, and `first`, a list of (file, row, reason).
     name : str
         Name of the source in messages.
     width : int or None
@@ -156,6 +189,14 @@ class Stream:
         For example "200,000 rows x 16 columns of flights/*.parquet".
     rereadable : bool
         Whether the source can be read more than once.
+    live : bool
+        Whether rows are read as they come: from a pipe, or from a source that is followed.
+    on_idle : callable or None
+        Called now and then while a live stream waits for rows.
+    files : list of str or None
+        Files in the order in which they are read; None if some are not local.
+    first_row : int
+        The number of the first row.
     """
 
     def __init__(
@@ -168,11 +209,13 @@ class Stream:
         shuffle_buffer: int,
         start: int,
         seed: int,
+        first_row: int = 0,
     ):
         self._reader, self._arrays = reader, arrays
         self._passes, self._shuffle_buffer, self._start, self._seed = passes, shuffle_buffer, start, seed
         self._spent = False
         self.position = start
+        self.first_row = first_row
         self.chunk_size = chunk_size
         if chunk_size is None and reader.row_bytes is not None:
             self.chunk_size = _chunk_rows(reader.row_bytes)
@@ -185,9 +228,27 @@ class Stream:
     weight = property(lambda self: self._reader.weight)
     left_out = property(lambda self: self._reader.left_out)
     skipped = property(lambda self: self._reader.skipped)
+    notes = property(lambda self: self._reader.notes)
+    bad_rows = property(lambda self: self._reader.bad_rows)
     name = property(lambda self: self._reader.name)
     width = property(lambda self: self._reader.width)
     rereadable = property(lambda self: self._reader.rereadable)
+    live = property(lambda self: self._reader.live)
+    files = property(lambda self: self._reader.files)
+
+    @property
+    def on_idle(self) -> Callable[[], object] | None:
+        return None if self._reader.wait is None else self._reader.wait.idle
+
+    @on_idle.setter
+    def on_idle(self, function: Callable[[], object] | None) -> None:
+        if self._reader.wait is not None:
+            self._reader.wait.idle = function
+
+    def stop(self) -> None:
+        """End the wait for rows, now or when it begins, by a `Stopped`; to be called by a handler of signals."""
+        if self._reader.wait is not None:
+            self._reader.wait.stop()
 
     @property
     def total(self) -> int | None:
@@ -228,9 +289,9 @@ class Stream:
         name = self._reader.name
         if not self.rereadable:
             raise DataError(f"{name} can be read only once, so its rows can't be taken.")
-        rows, order = np.unique(np.asarray(row_ids, dtype=np.int64), return_inverse=True)
+        rows, order = np.unique(np.asarray(row_ids, dtype=np.int64) - self.first_row, return_inverse=True)
         if len(rows) and rows[0] < 0:
-            raise DataError(f"{name}: row numbers start at 0; got {rows[0]}.")
+            raise DataError(f"{name}: row numbers start at {self.first_row:,}; got {rows[0] + self.first_row:,}.")
         found = self._reader.take(rows)
         if count(found) < len(rows):
             length = "" if self.n_rows is None else f"; it has {self.n_rows:,}"
@@ -248,7 +309,7 @@ class Stream:
         middles = (np.arange(SPREAD_BLOCKS) + 0.5) / SPREAD_BLOCKS * self.n_rows
         starts = np.maximum(middles - size / 2, 0).astype(np.int64)
         ids = np.unique(starts[:, None] + np.arange(size)) if self.n_rows > n else np.arange(self.n_rows)
-        return self.take(ids[ids < self.n_rows])
+        return self.take(ids[ids < self.n_rows] + self.first_row)
 
     def _check(self) -> None:
         name = self._reader.name
@@ -256,6 +317,8 @@ class Stream:
             raise DataError(
                 f"{name} can be read only once; passes={self._passes} needs a source that can be read again."
             )
+        if self._passes > 1 and self.live:
+            raise DataError(f"{name} is followed and has no end; passes={self._passes} needs one.")
         if self.total is not None and self._start > self.total:
             raise self._beyond(self.total)
         for option, values in self._arrays.items():
@@ -293,8 +356,9 @@ class Stream:
             self.chunk_size = _chunk_rows(_row_bytes(first.X))
             blocks = chain([first], blocks)
         if self._shuffle_buffer:
-            blocks = shuffled(blocks, self._shuffle_buffer, np.random.default_rng([self._seed, index]))
-        yield from cut(blocks, self.chunk_size)
+            rng = np.random.default_rng([self._seed, index])
+            blocks = shuffled(blocks, self._shuffle_buffer, rng, live=self.live)
+        yield from cut(blocks, self.chunk_size, live=self.live)
 
     def _numbered(self, row: int) -> Iterator[Chunk]:
         """Blocks of the reader from `row` on as chunks of any length; y and weight may have been given as arrays."""
@@ -302,7 +366,7 @@ class Stream:
             end = row + count(X)
             y = self._arrays["target"][row:end] if "target" in self._arrays else y
             weight = self._arrays["weight"][row:end] if "weight" in self._arrays else weight
-            yield Chunk(X, y, weight, np.arange(row, end))
+            yield Chunk(X, y, weight, np.arange(row, end) + self.first_row)
             row = end
 
 
@@ -332,6 +396,13 @@ def _split_keys(options: dict[str, Any]) -> tuple[dict[str, Key | None], dict[st
         else:
             arrays[name] = as_weights(value, "stream") if name == "weight" else np.asarray(value)
     return keys, arrays
+
+
+def _names(columns: Sequence[str] | str) -> frozenset[str]:
+    keys = as_keys(columns) if len(columns) else []
+    if wrong := [key for key in keys or () if not isinstance(key, str)]:
+        raise DataError(f"stream: as_text must be names of columns; got {wrong[0]!r}.")
+    return frozenset(map(str, keys or ()))
 
 
 def _integer(name: str, value: Any, least: int) -> int:

@@ -1,6 +1,6 @@
 """One reader per kind of source; `open_reader` finds the one for a source."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -11,9 +11,10 @@ from modicum.streams.readers.arrays import array_reader
 from modicum.streams.readers.base import Reader
 from modicum.streams.readers.columns import Wanted
 from modicum.streams.readers.files import path_reader, paths_reader
+from modicum.streams.readers.following import following_reader
 from modicum.streams.readers.frames import frame_reader
 from modicum.streams.readers.iterables import Chunks, sequence_reader
-from modicum.streams.readers.paths import Paths
+from modicum.streams.readers.paths import Paths, as_paths
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
@@ -30,10 +31,16 @@ _KINDS: list[tuple[Callable[[Any], bool], Callable[[Any, Wanted], Reader]]] = [
 ]
 
 
-def open_reader(source: Any, wanted: Wanted) -> Reader:
-    """The reader of the `wanted` columns of `source`."""
+def open_reader(source: Any, wanted: Wanted, *, follow: bool = False, files: Sequence[str] = ()) -> Reader:
+    """The reader of the `wanted` columns of `source`, of which `files` are read first."""
+    if follow:
+        return following_reader(source, wanted, files)
+    if files:
+        return paths_reader(as_paths(source), wanted, files)
     for is_kind, reader in _KINDS:
         if is_kind(source):
+            if reader not in (path_reader, paths_reader):
+                wanted.text.refuse("stream", f"of type {type(source).__name__}")
             return reader(source, wanted)
     raise DataError(
         f"stream: can't read rows from {type(source).__name__}. Give an array, a sparse matrix, a data frame, "

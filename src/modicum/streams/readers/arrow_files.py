@@ -105,7 +105,8 @@ class ArrowStream(TableFile):
 
     def __init__(self, source: ByteSource):
         super().__init__(source.name)
-        self.rereadable = self.background = source.rereadable
+        self.rereadable, self.wait = source.rereadable, source.wait
+        self.background = source.rereadable and source.wait is None
         self._source = source
         with naming(self.name):
             import pyarrow as pa

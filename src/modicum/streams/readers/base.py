@@ -3,6 +3,7 @@
 Rows are a 2-D array, a CSR matrix or a list of objects; `take` may also return an Arrow table.
 """
 
+from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
@@ -11,10 +12,43 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError, ModicumError
+from modicum.streams.readers.live import Wait
 
 MOST_COLUMNS = 1 << 24  # of a sparse source, in which a few bytes can name any column
 
 Block = tuple[Any, np.ndarray | None, np.ndarray | None]  # X, y, sample_weight
+
+
+class BadRows:
+    """Rows that the last pass left out.
+
+    Attributes
+    ----------
+    count : int
+    first : list of (str, int, str)
+        The first five: file, number of the data row in it, counted from 1, and what is wrong with it.
+    """
+
+    SHOWN = 5
+
+    def __init__(self, file: str = "") -> None:
+        self.count = 0
+        self.first: list[tuple[str, int, str]] = []
+        self._file = file
+
+    def add(self, row: int, reason: str) -> None:
+        """Count a row of the file, numbered from 0 here."""
+        self.count += 1
+        insort(self.first, (self._file, row + 1, reason))
+        del self.first[self.SHOWN :]
+
+    def add_all(self, other: "BadRows") -> None:
+        """Count the rows of a later file."""
+        self.count += other.count
+        self.first = [*self.first, *other.first][: self.SHOWN]
+
+    def __repr__(self) -> str:
+        return f"<BadRows: {self.count:,}>"
 
 
 class Reader:
@@ -36,6 +70,23 @@ class Reader:
     row_bytes: float | None = None  # of a row of X, if known without reading
     rereadable = True
     background = False  # whether a thread should read ahead, because reading waits for a disk
+    wait: Wait | None = None  # of a source that is read as its rows come
+    files: list[str] | None = None  # paths in the order in which they are read; None if some are not local
+
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed about the files of text that were read so far, each one sentence."""
+        return []
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """Rows that the last pass left out."""
+        return BadRows()
+
+    @property
+    def live(self) -> bool:
+        """Whether rows are passed on as they come, rather than waited for to fill a chunk."""
+        return self.wait is not None
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         """Blocks from row `start` on, of about `size` rows. `start` is 0 where `n_rows` is None."""

@@ -1,4 +1,4 @@
-"""Sources of bytes for text formats: files, plain or compressed, and standard input.
+"""Sources of bytes for text formats: files, plain, compressed or growing, and standard input.
 
 The first bytes tell how a file is compressed, whatever its name is.
 """
@@ -6,14 +6,16 @@ The first bytes tell how a file is compressed, whatever its name is.
 import io
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from modicum._optional import require
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import naming
+from modicum.streams.readers.live import GrowingFile, Pipe, Wait, is_live
 
 HEAD = 1 << 20  # bytes from which column types are inferred; the first line must end within them
 TEXT_BYTES = 1 << 22  # of text parsed at a time; no line may be longer
@@ -47,24 +49,43 @@ COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {  # the first bytes of compre
 }
 
 
-def decompressed(file: BinaryIO) -> BinaryIO:
-    """The decompressed bytes of a file from where it is; the file itself if it is plain and can go back."""
+def first_bytes(file: Any) -> bytes:
+    """The first bytes of a file: a key of COMPRESSIONS if it is compressed.
+
+    Byte by byte, as long as it may be compressed: a pipe is never asked for more than is needed to tell.
+    """
     first = b""
-    # Byte by byte, as long as it may be compressed: a pipe is never asked for more than is needed to tell.
     while any(len(first) < len(mark) and mark.startswith(first) for mark in COMPRESSIONS) and (byte := file.read(1)):
         first += byte
-    open_it = COMPRESSIONS.get(first)
-    if open_it is None and isinstance(file, io.BufferedIOBase) and file.seekable():  # some remote files only claim it
+    return first
+
+
+def decompressed(file: BinaryIO) -> BinaryIO:
+    """The decompressed bytes of a file from where it is; the file itself if it is plain and can go back."""
+    first = first_bytes(file)
+    if first in COMPRESSIONS:
+        return _decompress(first, file)
+    if isinstance(file, io.BufferedIOBase) and file.seekable():  # some remote files only claim it
         file.seek(-len(first), io.SEEK_CUR)
         return file
-    whole = io.BufferedReader(_Joined(io.BytesIO(first), file), TEXT_BYTES >> 4)
-    return whole if open_it is None else open_it(whole)
+    return _with_first(first, file)
+
+
+def _with_first(first: bytes, file: Any) -> io.BufferedReader:
+    """A file from which the first bytes were read already, whole again."""
+    return io.BufferedReader(_Joined(io.BytesIO(first), file), TEXT_BYTES >> 4)
+
+
+def _decompress(first: bytes, file: Any) -> BinaryIO:
+    return COMPRESSIONS[first](_with_first(first, file))
 
 
 class ByteSource:
     """A file whose first bytes can be inspected."""
 
     rereadable = True
+    wait: Wait | None = None  # of a source that is read as its rows come
+    complete = True  # whether its end is the end of a row
 
     def __init__(self, path: Any):  # a Path or a Remote
         self.name = str(path)
@@ -85,7 +106,7 @@ class ByteSource:
                 raise DataError(f"{self.name}: this is {what}.")
         with naming(self.name):
             refuse_nul(head)
-        if len(head) < HEAD:
+        if self._is_all(head):
             return head
         lines, end, _ = head.rpartition(b"\n" if b"\n" in head else b"\r")
         if not end:
@@ -97,28 +118,96 @@ class ByteSource:
         with naming(self.name), self._path.open("rb") as file:
             yield decompressed(file)
 
+    def open_live(self) -> AbstractContextManager[BinaryIO]:
+        """The file, which at its end waits for more if it is one that grows; `read1` returns what is there."""
+        return self.open()
+
+    def lines(self, *, live: bool) -> Iterator[bytes]:
+        """Blocks of whole lines, some MiB each or as they come; with `live`, those still to come are waited for."""
+        with self.open_live() if live else self.open() as file:
+            yield from line_blocks(file, live=self.wait is not None, complete=self.complete)
+
+    def _is_all(self, head: bytes) -> bool:
+        """Whether the first bytes are all that will come."""
+        return len(head) < HEAD
+
+
+class Growing(ByteSource):
+    """A plain file to which lines are appended; `open_live` waits for them.
+
+    `is_enough` tells whether the first bytes hold a row and what comes before it.
+    """
+
+    complete = False
+
+    def __init__(self, path: Path, is_enough: Callable[[bytes], bool]):
+        super().__init__(path)
+        self.wait, self._is_enough = Wait(), is_enough
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes, once they hold a row."""
+        while True:
+            with naming(self.name):
+                with open(self._path, "rb") as file:
+                    head = file.read(HEAD)
+                if len(head) == HEAD or self._is_enough(head):
+                    return head
+                self.wait.pause()
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        with naming(self.name), io.BufferedReader(GrowingFile(self._path, None)) as file:
+            yield file
+
+    @contextmanager
+    def open_live(self) -> Iterator[BinaryIO]:
+        with naming(self.name), io.BufferedReader(GrowingFile(self._path, self.wait)) as file:
+            yield file
+
+    def _is_all(self, head: bytes) -> bool:
+        return False
+
 
 class Stdin(ByteSource):
-    """Standard input, which can be read once; bytes that were inspected are yielded again."""
+    """Standard input, which can be read once; bytes that were inspected are yielded again.
+
+    A pipe is read as its rows come, unless it is compressed; a file that was redirected is read as other files are.
+    """
 
     rereadable = False
 
     def __init__(self) -> None:
         self.name = "standard input"
+        self._ended, self._first = False, b""
+        with naming(self.name):
+            self._file = self._pipe() if is_live(sys.stdin.buffer) else decompressed(sys.stdin.buffer)
 
-    @cached_property
-    def _file(self) -> BinaryIO:
-        return decompressed(sys.stdin.buffer)
+    def _pipe(self) -> Any:
+        """The pipe after its first bytes, or what it holds decompressed."""
+        wait = Wait()
+        pipe = Pipe(sys.stdin.buffer.fileno(), wait)
+        self._first = first_bytes(pipe)
+        if self._first in COMPRESSIONS:
+            return _decompress(self._first, pipe)
+        self.wait = wait
+        return pipe
 
     @cached_property
     def head(self) -> bytes:
         with naming(self.name):
+            if isinstance(self._file, Pipe):
+                head, self._ended = self._file.first(HEAD, self._first)
+                return head
             return self._file.read(HEAD)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         with naming(self.name):
             yield io.BufferedReader(_Joined(io.BytesIO(self.head), self._file))
+
+    def _is_all(self, head: bytes) -> bool:
+        return self._ended or (self.wait is None and len(head) < HEAD)
 
 
 class _Joined(io.RawIOBase):
@@ -134,17 +223,18 @@ class _Joined(io.RawIOBase):
         return next((n for file in self._files if (n := file.readinto(buffer))), 0)
 
 
-def line_blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Whole lines, some MiB at a time."""
+def line_blocks(file: BinaryIO, *, live: bool = False, complete: bool = True) -> Iterator[bytes]:
+    """Whole lines, some MiB at a time or as they come. Unless `complete`, a last line without end is left out."""
     rest = b""
-    while data := file.read(TEXT_BYTES):
+    read: Callable[[int], bytes] = file.read1 if live else file.read  # type: ignore[attr-defined]
+    while data := read(TEXT_BYTES):
         refuse_nul(data)
         lines, newline, rest = (rest + data).rpartition(b"\n")
         if newline:
             yield lines
         if len(rest) > TEXT_BYTES:
             raise ValueError("a line is longer than 4 MiB.")
-    if rest:
+    if rest and complete:
         yield rest
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import Block, as_floats
+from modicum.streams.readers.dialect import DETECT, TextOptions
 
 Key = str | int
 SHOWN = 20  # column names in an error message
@@ -20,13 +21,14 @@ SHOWN = 20  # column names in an error message
 class Wanted:
     """The requested columns, by name or position; None means the default features, or no target or weight.
 
-    `raw` rows of tables are Arrow tables with all columns, and the place of every row.
+    `raw` rows of tables are Arrow tables with all columns, and the place of every row. `text` tells how text is read.
     """
 
     columns: list[Key] | None = None
     target: Key | None = None
     weight: Key | None = None
     raw: bool = False
+    text: TextOptions = DETECT
 
     def refuse(self, name: str, reason: str) -> None:
         """Raise a DataError if a column was requested from a source that has none."""

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -36,6 +36,8 @@ _SEP = re.compile(rb'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\r|\n)', re.IGNORECASE)  
 _COMMENT = re.compile(rb"[ \t]*(#[^\r\n]*)?(?:\r\n|\r|\n)")  # or a blank line
 _WORDS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 
+_FORMATS = {"delimiter": "CSV", "header": "CSV", "as_text": "CSV and JSON"}  # to which an option applies
+
 
 @dataclass(frozen=True)
 class TextOptions:
@@ -56,6 +58,17 @@ class TextOptions:
             raise DataError(f"stream: delimiter must be one ASCII character, or tab or space; got {self.delimiter!r}.")
         object.__setattr__(self, "delimiter", mark)
         object.__setattr__(self, "as_text", frozenset(self.as_text))
+
+    def refuse(self, name: str, kind: str, used: Collection[str] = ()) -> None:
+        """Raise a DataError if an option was given that does not apply to this kind of source.
+
+        `used` are those that do. Where no row can be bad, none is skipped, so `skip_bad_rows` is always allowed.
+        """
+        for option, formats in _FORMATS.items():
+            value = getattr(self, option)
+            if option not in used and value not in (None, frozenset()):
+                shown = ",".join(sorted(value)) if option == "as_text" else value
+                raise DataError(f"{name}: {option}={shown!r} is an option for {formats}, but this is {kind}.")
 
 
 DETECT = TextOptions()

@@ -5,6 +5,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -14,6 +15,7 @@ from modicum.streams.readers.arrow_files import ArrowStream
 from modicum.streams.readers.base import Reader, naming
 from modicum.streams.readers.bytes_in import Stdin
 from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.formats import (
     IMAGES,
     JSON,
@@ -26,6 +28,7 @@ from modicum.streams.readers.formats import (
     unknown_format,
 )
 from modicum.streams.readers.json_arrays import json_file, looks_like_json
+from modicum.streams.readers.live import ARROW
 from modicum.streams.readers.paths import Paths
 from modicum.streams.readers.remote import is_url, remote_files, remote_tree
 from modicum.streams.readers.tables import TableFile, Tables
@@ -43,43 +46,89 @@ class Found(NamedTuple):
     skipped: Sequence[str] = ()
 
 
-def path_reader(source: str | os.PathLike[str], wanted: Wanted) -> Reader:
-    return paths_reader(Paths(source), wanted)
+class NothingThereError(DataError):
+    """A folder or glob has no file of a known format."""
 
 
-def paths_reader(paths: Paths, wanted: Wanted) -> Reader:
-    """The reader for paths; all their files must have one format."""
+def path_reader(source: str | os.PathLike[str], wanted: Wanted, files: Sequence[str] = ()) -> Reader:
+    return paths_reader(Paths(source), wanted, files)
+
+
+def paths_reader(paths: Paths, wanted: Wanted, files: Sequence[str] = ()) -> Reader:
+    """The reader for paths; all their files must have one format. `files` of them are read first."""
     if paths.sources == ("-",):
-        return Tables([_stdin_table()], "standard input", wanted)
+        return Tables([_stdin_table(wanted.text)], "standard input", wanted)
     found = find_files(paths)
-    reader = found.format.read(found.files, paths.name, wanted)
+    wanted.text.refuse(paths.name, found.format.name, found.format.options)
+    in_turn = in_order(found.files, files)
+    reader = found.format.read(in_turn, paths.name, wanted)
     reader.skipped = list(found.skipped)
+    if all(isinstance(file, Path) for file in in_turn):
+        reader.files = [str(file) for file in in_turn]
     return reader
+
+
+def in_order(files: Sequence[File], first: Sequence[str]) -> list[File]:
+    """The files, those named in `first` before the others and in that order; a DataError if one is missing."""
+    by_name = {str(file): file for file in files}
+    if missing := set(first) - set(by_name):
+        raise DataError(f"{min(missing)}: no such file, but it was read before.")
+    return [by_name.pop(name) for name in first] + list(by_name.values())
 
 
 def find_files(paths: Paths) -> Found:
     """All files that the paths name, in order, each once."""
-    found = [_find(name) for name in paths.sources]
+    found = _combined(paths, [_find(name) for name in paths.sources])
+    files = list(_distinct(found.files).values())
+    if len(files) < len(found.files):
+        _warn_of_repeated(found.files)
+    return found._replace(files=files)
+
+
+def find_files_so_far(paths: Paths) -> Found | None:
+    """The files that the paths name now, None if there are none; folders and globs may be without any yet."""
+    found = []
+    for name in paths.sources:
+        with suppress(NothingThereError):
+            found.append(_find(name))
+    if not found:
+        return None
+    together = _combined(paths, found)
+    return together._replace(files=list(_distinct(together.files).values()))
+
+
+def _combined(paths: Paths, found: list[Found]) -> Found:
     first = found[0]
     for other in found:
         if other.format != first.format:
-            raise _two_formats(paths.name, first, other)
-    files = _distinct(file for part in found for file in part.files)
+            raise two_formats(paths.name, first, other)
+    files = [file for part in found for file in part.files]
     return Found(first.format, files, list(dict.fromkeys(entry for part in found for entry in part.skipped)))
+
+
+def local_name(name: str) -> str:
+    """A name without file://; URLs of other files stay as they are."""
+    if not name.startswith("file://"):
+        return name
+    name = name.removeprefix("file://")
+    return name if os.path.exists(name) else unquote(name)  # %20 is a blank
+
+
+def is_one_file(name: str) -> bool:
+    """Whether a local name stands for one file, rather than a folder or a glob."""
+    return not os.path.isdir(name) and (os.path.exists(name) or not glob.has_magic(name))
 
 
 def _find(name: str) -> Found:
     """The files of one source."""
-    if name.startswith("file://"):
-        name = name.removeprefix("file://")
-        name = name if os.path.exists(name) else unquote(name)  # %20 is a blank
+    name = local_name(name)
     if is_url(name):
         return _find_remote(name)
     if (named := re.fullmatch(r"(.+\.npz):(.+)", name)) and not os.path.exists(name):  # one array of several
         return Found(array_of_npz(named[2]), [_existing(named[1])])
     if os.path.isdir(name):
         return _sorted_out(name, _files_of_folder(name), is_folder=True)
-    if os.path.exists(name) or not glob.has_magic(name):
+    if is_one_file(name):
         return _named(_existing(name))
     matches = sorted(glob.glob(name, recursive=True))
     files = [Path(path) for path in matches if os.path.isfile(path)]
@@ -184,20 +233,20 @@ def _deciding(name: str, kinds: dict[File, Format | None]) -> Format | None:
     (first, most), *others = sorted(groups.items(), key=lambda group: -len(group[1]))
     n_others = sum(len(files) for _, files in others)
     if others and n_others >= FEW * (len(most) + n_others):
-        raise _two_formats(name, Found(first, most), Found(*others[0]))
+        raise two_formats(name, Found(first, most), Found(*others[0]))
     return first
 
 
 def _nothing(name: str, files: Sequence[File], is_folder: bool) -> DataError:
     """The error for a folder or glob without data."""
     if unknown := [file for file in files if not (is_folder and _stray(file))]:
-        return unknown_format(unknown[0])
+        return NothingThereError(*unknown_format(unknown[0]).args)
     if is_folder:
-        return DataError(f"{name}: the folder has no files. To include subfolders: {name}/**/*.parquet")
-    return DataError(f"{name}: no file matches.")
+        return NothingThereError(f"{name}: the folder has no files. To include subfolders: {name}/**/*.parquet")
+    return NothingThereError(f"{name}: no file matches.")
 
 
-def _two_formats(name: str, *found: Found) -> DataError:
+def two_formats(name: str, *found: Found) -> DataError:
     files = " and ".join(f"{part.files[0]} ({part.format.name})" for part in found)
     return DataError(f"{name}: all files must have the same format; got {files}. Give a glob such as *.csv.")
 
@@ -210,23 +259,27 @@ def _short(file: File, name: str, is_folder: bool) -> str:
     return os.path.relpath(file, name) if is_folder and isinstance(file, Path) else file.name
 
 
-def _distinct(files: Iterable[File]) -> list[File]:
-    """The files without repetitions, about which there is one warning."""
+def _distinct(files: Iterable[File]) -> dict[str, File]:
+    """The files without repetitions."""
     found: dict[str, File] = {}
-    repeated = []
     for file in files:
-        key = os.path.abspath(file) if isinstance(file, Path) else str(file)
-        if key in found:
-            repeated.append(file)
-        found.setdefault(key, file)
-    if repeated:
-        more = f" (and {len(repeated) - 1:,} more)" if len(repeated) > 1 else ""
-        warnings.warn(f"{repeated[0]}{more} is named more than once, and read once.", DataWarning, stacklevel=6)
-    return list(found.values())
+        found.setdefault(os.path.abspath(file) if isinstance(file, Path) else str(file), file)
+    return found
 
 
-def _stdin_table() -> TableFile:
+def _warn_of_repeated(files: Sequence[File]) -> None:
+    first = set(map(id, _distinct(files).values()))
+    repeated = [file for file in files if id(file) not in first]
+    more = f" (and {len(repeated) - 1:,} more)" if len(repeated) > 1 else ""
+    warnings.warn(f"{repeated[0]}{more} is named more than once, and read once.", DataWarning, stacklevel=7)
+
+
+def _stdin_table(options: TextOptions) -> TableFile:
     source = Stdin()
-    if source.head.startswith(b"\xff\xff\xff\xff"):  # an Arrow stream
+    if source.head.startswith(ARROW):
+        options.refuse(source.name, "an Arrow stream")
         return ArrowStream(source)
-    return json_file(source) if looks_like_json(source.head) else Csv(source)
+    if looks_like_json(source.head):
+        options.refuse(source.name, "JSON", JSON.options)
+        return json_file(source, options)
+    return Csv(source, options=options)

@@ -18,6 +18,7 @@ from modicum.streams.readers.arrow_files import Parquet, arrow_file
 from modicum.streams.readers.base import Reader, naming
 from modicum.streams.readers.bytes_in import BOM, HEAD, ByteSource
 from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.json_arrays import json_file, looks_like_json
 from modicum.streams.readers.lines import Lines
 from modicum.streams.readers.svmlight import Svmlight
@@ -31,29 +32,44 @@ class Format(NamedTuple):
     name: str
     read: Callable[[Sequence[File], str, Wanted], Reader]  # rows of all files, in order
     is_text: bool = False  # may be compressed, and an empty file has no rows
+    open: Callable[[File, TextOptions], TableFile] | None = None  # one file of a table
+    options: tuple[str, ...] = ()  # for text that it uses
 
 
-def _tables(open_file: Callable[[File], TableFile]) -> Any:
-    return lambda files, name, wanted: Tables([open_file(file) for file in files], name, wanted)
+def _tables(name: str, open_file: Callable[[File, TextOptions], TableFile], **more: Any) -> Format:
+    def read(files: Sequence[File], source: str, wanted: Wanted) -> Tables:
+        return Tables([open_file(file, wanted.text) for file in files], source, wanted)
+
+    return Format(name, read, open=open_file, **more)
 
 
 def _arrays(open_file: Callable[[File], Any]) -> Any:
     return lambda files, name, wanted: Arrays([open_file(file) for file in files], name, wanted, [*map(str, files)])
 
 
-def _texts(name: str, open_source: Callable[[ByteSource], TableFile]) -> Format:
-    return Format(name, _tables(lambda file: open_source(ByteSource(file))), is_text=True)
+def _texts(name: str, open_source: Callable[..., TableFile], *options: str) -> Format:
+    """The format of a table that is text; a file of it may also be a ByteSource."""
+
+    def open_file(file: File, given: TextOptions) -> TableFile:
+        source = file if isinstance(file, ByteSource) else ByteSource(file)
+        return open_source(source, options=given) if options else open_source(source)
+
+    return _tables(name, open_file, is_text=True, options=options)
 
 
-IMAGES = Format("images", lambda files, name, wanted: Tables([images.Images(files, name)], name, wanted))
-_PARQUET = Format("Parquet", _tables(Parquet))
-_ARROW = Format("Arrow", _tables(arrow_file))
+IMAGES = Format(
+    "images",
+    lambda files, name, wanted: Tables([images.Images(files, name)], name, wanted),
+    open=lambda file, options: images.Images([file], str(file)),
+)
+_PARQUET = _tables("Parquet", lambda file, options: Parquet(file))
+_ARROW = _tables("Arrow", lambda file, options: arrow_file(file))
 _NPY = Format("npy", _arrays(npy_file))
 _NPZ = Format("npz", _arrays(npz_rows))
-_CSV = _texts("CSV", Csv)
-_TSV = _texts("TSV", partial(Csv, delimiter="\t"))
-_JSON_LINES = _texts("JSON lines", JsonLines)
-JSON = _texts("JSON", json_file)
+CSV = _texts("CSV", Csv, "delimiter", "header", "as_text")
+TSV = _texts("TSV", partial(Csv, delimiter="\t"), "delimiter", "header", "as_text")
+JSON_LINES = _texts("JSON lines", JsonLines, "as_text")
+JSON = _texts("JSON", json_file, "as_text")
 TEXT = _texts("text", Lines)
 _SVMLIGHT = Format("svmlight", Svmlight, is_text=True)
 
@@ -67,10 +83,10 @@ FORMATS = {
     ".ipc": _ARROW,
     ".npy": _NPY,
     ".npz": _NPZ,
-    ".csv": _CSV,
-    ".tsv": _TSV,
-    ".jsonl": _JSON_LINES,
-    ".ndjson": _JSON_LINES,
+    ".csv": CSV,
+    ".tsv": TSV,
+    ".jsonl": JSON_LINES,
+    ".ndjson": JSON_LINES,
     ".json": JSON,
     ".svm": _SVMLIGHT,
     ".svmlight": _SVMLIGHT,
@@ -146,8 +162,8 @@ def _text_format(head: bytes) -> Format | None:
     if lines and all(map(_SVMLIGHT_LINE.fullmatch, lines)):
         return _SVMLIGHT
     if _is_table(lines, "\t"):
-        return _TSV
-    return _CSV if any(_is_table(lines, delimiter) for delimiter in ",;|") else None
+        return TSV
+    return CSV if any(_is_table(lines, delimiter) for delimiter in ",;|") else None
 
 
 def _is_table(lines: list[str], delimiter: str) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import naming
 from modicum.streams.readers.bytes_in import BOM, HEAD, TEXT_BYTES, ByteSource, refuse_nul
+from modicum.streams.readers.dialect import DETECT, TextOptions
 from modicum.streams.readers.text_files import JsonLines
 
 _ARRAY = re.compile(rb"\s*\[")
@@ -29,20 +30,20 @@ _WAY_OUT = (
 )
 
 
-def json_file(source: ByteSource) -> JsonLines:
+def json_file(source: ByteSource, options: TextOptions = DETECT) -> JsonLines:
     """The reader of a JSON file: an array of objects, an object that holds one, one object, or one per line."""
     head = source.head.removeprefix(BOM)
     if _ARRAY.match(head):
-        return JsonLines(ArrayLines(source, _ARRAY))
+        return JsonLines(ArrayLines(source, _ARRAY), options)
     first, _, more = head.lstrip().partition(b"\n")
     is_line = _is_object(first)
     if _OBJECT_WITH_ARRAY.match(head) and not (is_line and (more.strip() or len(json.loads(first)) > 1)):
-        return JsonLines(ArrayLines(source, _OBJECT_WITH_ARRAY))
+        return JsonLines(ArrayLines(source, _OBJECT_WITH_ARRAY), options)
     if not is_line and _OBJECT_OVER_LINES.match(head):
         if _is_object(head):
-            return JsonLines(OneLine(source))
+            return JsonLines(OneLine(source), options)
         raise DataError(f"{source.name}: an object over several lines. {_WAY_OUT}")
-    return JsonLines(source)
+    return JsonLines(source, options)
 
 
 def looks_like_json(head: bytes) -> bool:

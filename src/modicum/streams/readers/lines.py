@@ -8,7 +8,7 @@ import numpy as np
 
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import bad_row, naming, pick_from
-from modicum.streams.readers.bytes_in import BOM, ByteSource, line_blocks, nonblank
+from modicum.streams.readers.bytes_in import BOM, ByteSource, nonblank
 from modicum.streams.readers.tables import TableFile
 
 COLUMN = "text"
@@ -21,7 +21,8 @@ class Lines(TableFile):
 
     def __init__(self, source: ByteSource):
         super().__init__(source.name)
-        self.rereadable = self.background = source.rereadable
+        self.rereadable, self.wait = source.rereadable, source.wait
+        self.background = source.rereadable and source.wait is None
         self._source = source
 
     @cached_property
@@ -33,17 +34,17 @@ class Lines(TableFile):
         return pa.schema([(COLUMN, pa.string())])
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
-        return (batch.select(fields.names) for batch in self._batches())
+        return (batch.select(fields.names) for batch in self._batches(live=True))
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
-        return pick_from(self._batches(), rows)
+        return pick_from(self._batches(live=False), rows)
 
-    def _batches(self) -> Iterator[Any]:
+    def _batches(self, *, live: bool) -> Iterator[Any]:
         import pyarrow as pa
 
         row = 0
-        with naming(self.name), self._source.open() as file:
-            for i, block in enumerate(line_blocks(file)):
+        with naming(self.name):
+            for i, block in enumerate(self._source.lines(live=live)):
                 lines = nonblank(block if i else block.removeprefix(BOM))
                 yield pa.record_batch([self._texts(lines, row)], [COLUMN])
                 row += len(lines)

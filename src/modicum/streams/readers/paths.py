@@ -42,6 +42,11 @@ class Paths:
         return f"Paths({', '.join(map(repr, self.sources))})"
 
 
+def as_paths(source: Any) -> Paths:
+    """A path as Paths."""
+    return source if isinstance(source, Paths) else Paths(source)
+
+
 def _as_text(source: Any) -> str:
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if not isinstance(path, str) or not path:

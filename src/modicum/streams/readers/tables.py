@@ -5,14 +5,26 @@ and Arrow in `arrow_files`, CSV and JSON lines in `text_files`, data frames in `
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from modicum._optional import require
 from modicum.exceptions import DataError
-from modicum.streams.readers.base import MISSING, Block, Reader, bad_cell, float_type, naming, offsets_of, refuse_gaps
+from modicum.streams.readers.base import (
+    MISSING,
+    BadRows,
+    Block,
+    Reader,
+    bad_cell,
+    float_type,
+    naming,
+    offsets_of,
+    refuse_gaps,
+)
 from modicum.streams.readers.columns import Wanted, choose
+from modicum.streams.readers.live import Wait
 
 
 class TableFile:
@@ -24,6 +36,9 @@ class TableFile:
     rereadable = True
     background = True
     reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
+    wait: Wait | None = None  # of a file that is read as its rows come
+    bad: BadRows | None = None  # rows that the last pass left out
+    notes: Sequence[str] = ()  # what was assumed about the file
 
     def __init__(self, name: str):
         self.name = name
@@ -72,16 +87,14 @@ class Tables(Reader):
 
         first = files[0]
         self.name = name
-        self.rereadable, self.background = first.rereadable, first.background
+        self.rereadable, self.background, self.wait = first.rereadable, first.background, first.wait
         self.table_columns = names = list(first.schema.names)
         self._raw = wanted.raw
         usable = range(len(names)) if wanted.raw else _numeric_columns(first.schema)
         choice = choose(wanted, name, len(names), names, usable)
         self.columns, self.width = [names[j] for j in choice.features], len(choice.features)
         self._target, self._weight = (None if j is None else names[j] for j in (choice.target, choice.weight))
-        self._files = files
-        self._offsets = offsets_of(file.n_rows or 0 for file in files)
-        self.n_rows = None if any(file.n_rows is None for file in files) else self._offsets[-1]
+        self._first, self._files = first, files
         self.target, self.weight = self._target, self._weight
         self._check_columns(asked=wanted.columns is not None)
         if wanted.columns is None:
@@ -93,19 +106,48 @@ class Tables(Reader):
             chosen = dict.fromkeys(range(len(names)))
         fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
-        for file in files:
-            file.reading = self._schema
         if wanted.raw:
             self._schema = pa.schema([_noted(f, first.schema.field(f.name).type) for f in self._schema])
+        self._set_files(files)
+
+    def _set_files(self, files: Sequence[TableFile]) -> None:
+        """Read these files; `_schema` is set."""
+        self._files, self._n_begun = files, 0
+        self._offsets = offsets_of(file.n_rows or 0 for file in files)
+        self.n_rows = None if any(file.n_rows is None for file in files) else self._offsets[-1]
+        for file in files:
+            file.reading = self._schema
+        if self._raw:
             self.row_bytes = sum(_cell_bytes(field.type) for field in self._schema)
             return
         schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
         self._dtype = float_type(_numpy_type(s.field(column).type) for s in schemas for column in self.columns)
-        self.row_bytes = self.width * np.dtype(self._dtype).itemsize
+        self.row_bytes = len(self.columns) * np.dtype(self._dtype).itemsize
+
+    def of(self, files: Sequence[TableFile]) -> "Tables":
+        """A reader of other files, with the columns and types of this one."""
+        other = copy(self)
+        other._files = files
+        other._check_columns(asked=True)
+        other._set_files(files)
+        return other
+
+    @property
+    def notes(self) -> list[str]:
+        return [note for file in self._files[: max(self._n_begun, 1)] for note in file.notes]
+
+    @property
+    def bad_rows(self) -> BadRows:
+        found = BadRows()
+        for file in self._files:
+            if file.bad is not None:
+                found.add_all(file.bad)
+        return found
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         as_block = self._table if self._raw else self._arrays
-        for file, first in zip(self._files, self._offsets, strict=False):
+        for i, (file, first) in enumerate(zip(self._files, self._offsets, strict=False), 1):
+            self._n_begun = max(self._n_begun, i)
             row = max(start - first, 0)
             if file.n_rows is not None and row >= file.n_rows:
                 continue
@@ -156,7 +198,7 @@ class Tables(Reader):
     def _check_columns(self, asked: bool) -> None:
         """Raise a DataError unless every file whose schema is known has the columns, as numbers if not raw."""
         for file in self._files:
-            if file is self._files[0] or file.n_rows is not None:
+            if file is self._first or file.n_rows is not None:
                 _check_there(file, [*self.columns, self._target])
                 _check_numbers(file, [] if self._raw else self.columns)
                 _check_numbers(file, [self._weight])

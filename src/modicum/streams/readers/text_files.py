@@ -4,9 +4,8 @@ import codecs
 import io
 import json
 import re
-from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, BinaryIO
@@ -14,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.streams.readers.base import bad_cell, bad_row, join, naming, pick_from
+from modicum.streams.readers.base import BadRows, bad_cell, bad_row, join, naming, pick_from
 from modicum.streams.readers.bytes_in import BOM, TEXT_BYTES, ByteSource, line_blocks, nonblank
 from modicum.streams.readers.columns import position
 from modicum.streams.readers.dialect import (
@@ -27,6 +26,7 @@ from modicum.streams.readers.dialect import (
     detect,
     single_spaces,
 )
+from modicum.streams.readers.live import row_blocks
 from modicum.streams.readers.tables import TableFile, is_numeric, stack
 
 JSON_DEPTH = 64  # of nested objects and lists; pyarrow would recurse until the stack overflows
@@ -40,27 +40,7 @@ _ARROW_CELL_ERROR = re.compile(r"CSV conversion error to (\w+).*?: invalid value
 _ARROW_TYPES = {"double": "a number", "int64": "a whole number", "bool": "true or false", "date32": "a date"}
 
 
-class BadRows:
-    """Rows that the last pass left out.
-
-    Attributes
-    ----------
-    count : int
-    first : list of (int, str)
-        The first five: number of the data row in the file, counted from 1, and what is wrong with it.
-    """
-
-    SHOWN = 5
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first: list[tuple[int, str]] = []
-
-    def add(self, row: int, reason: str) -> None:
-        """Count a row, numbered from 0 here."""
-        self.count += 1
-        insort(self.first, (row + 1, reason))
-        del self.first[self.SHOWN :]
+WrongLength = Callable[[int, Any], object]  # told the number of a row from 0, and pyarrow's account of it
 
 
 class TextFile(TableFile):
@@ -72,8 +52,9 @@ class TextFile(TableFile):
 
     def __init__(self, source: ByteSource, options: TextOptions):
         super().__init__(source.name)
-        self.rereadable = self.background = source.rereadable
-        self.bad = BadRows()
+        self.rereadable, self.wait = source.rereadable, source.wait
+        self.background = source.rereadable and source.wait is None
+        self.bad = BadRows(self.name)
         self._source, self._options = source, options
 
     @property
@@ -172,18 +153,19 @@ class Csv(TextFile):
         return filled & ~pc.match_substring_regex(cells, number).to_numpy(), int(filled.sum())
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
-        self.bad = BadRows()
+        self.bad = BadRows(self.name)
         if self._options.skip_bad_rows:
-            return (kept for kept, _ in self._kept(fields, fields.names, self.bad))
-        return map(_with_gaps, self._batches({field.name: field.type for field in fields}))
+            return (kept for kept, _ in self._kept(fields, fields.names, self.bad, live=True))
+        return map(_with_gaps, self._batches({field.name: field.type for field in fields}, live=True))
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         """All cells as bytes, so that cells of other columns can't fail to parse."""
         import pyarrow as pa
 
         if self._options.skip_bad_rows:
-            return pick_from((cells for _, cells in self._kept(self._judged, self._names, BadRows())), rows)
-        return pick_from(self._batches(dict.fromkeys(self._names, pa.binary())), rows)
+            kept = self._kept(self._judged, self._names, BadRows(), live=False)
+            return pick_from((cells for _, cells in kept), rows)
+        return pick_from(self._batches(dict.fromkeys(self._names, pa.binary()), live=False), rows)
 
     def assemble(self, batches: list[Any]) -> Any:
         table = stack(batches) if batches else self.schema.empty_table()
@@ -193,19 +175,18 @@ class Csv(TextFile):
                 table = table.set_column(j, name, _typed(table.column(j), kind, self.dialect.decimal_point))
         return table
 
-    def _kept(self, fields: Any, names: Iterable[str], bad: BadRows) -> Iterator[tuple[Any, Any]]:
+    def _kept(self, fields: Any, names: Iterable[str], bad: BadRows, *, live: bool) -> Iterator[tuple[Any, Any]]:
         """Rows that can be read: their `fields` converted, and the cells of columns `names` as text."""
         import pyarrow as pa
 
         left_out: list[int] = []  # rows with a wrong number of cells after those yielded so far
 
-        def skip(row: Any) -> str:
-            left_out.append(row.number - 1 - self.dialect.has_header)
-            bad.add(left_out[-1], f"expected {row.expected_columns} cells, got {row.actual_columns}")
-            return "skip"
+        def skip(number: int, problem: Any) -> None:
+            left_out.append(number)
+            bad.add(number, f"expected {problem.expected_columns} cells, got {problem.actual_columns}")
 
         row = 0  # of the file
-        for batch in self._batches(dict.fromkeys(names, pa.string()), skip):
+        for batch in self._batches(dict.fromkeys(names, pa.string()), skip, live=live):
             rows = _numbers(row, batch.num_rows, left_out)
             converted = [_convert(batch.column(f.name), f.type, self.dialect.decimal_point) for f in fields]
             good = ~np.any([wrong for _, wrong in converted], axis=0)
@@ -230,8 +211,9 @@ class Csv(TextFile):
         wrong_length = (lambda row: "skip") if _is_text(head) else None  # pyarrow can't pass other rows to a function
         for name in self._options.as_text:
             position(name, self.name, len(self._names), self._names)  # a DataError if there is no such column
-        options = self._csv_options(len(head) + 1, wrong_length, dict.fromkeys(self._options.as_text, pa.string()))
-        with self._errors():
+        types = dict.fromkeys(self._options.as_text, pa.string())
+        options = self._csv_options(len(head) + 1, wrong_length, types, None, header=self.dialect.has_header)
+        with self._errors(-int(self.dialect.has_header)):
             sample = read_csv(io.BytesIO(head), **options)
         if not sample.num_rows:
             raise DataError(f"{self.name}: no row below the header has its {len(self._names):,} columns.")
@@ -250,13 +232,45 @@ class Csv(TextFile):
                     sample = sample.set_column(j, field.name, numbers)
         return sample
 
-    def _batches(self, types: dict[str, Any], wrong_length: Any = None) -> Iterator[Any]:
-        """Batches of these columns."""
+    def _batches(self, types: dict[str, Any], wrong_length: WrongLength | None = None, *, live: bool) -> Iterator[Any]:
+        """Batches of these columns; with `live`, rows that are still to come are waited for.
+
+        Rows of another length are passed to `wrong_length`, with their number in the file, and left out.
+        """
+        first, header, n_read = 0, self.dialect.has_header, 0  # of a part; rows so far
+
+        def skip(row: Any) -> str:
+            nonlocal n_read
+            n_read += 1
+            assert wrong_length is not None
+            wrong_length(first + row.number - 1 - header, row)
+            return "skip"
+
+        with self._source.open_live() if live else self._source.open() as file:
+            file.read(self.dialect.start)
+            for part in [file] if self._source.wait is None else self._parts(file):
+                options = self._csv_options(TEXT_BYTES, wrong_length and skip, types, [*types], header=header)
+                for batch in self._parsed(part, options, first - header):
+                    n_read += batch.num_rows
+                    yield batch
+                first, header = n_read, False
+
+    def _parts(self, file: BinaryIO) -> Iterator[BinaryIO]:
+        """The rows of a live file as they come.
+
+        One parser for all would read ahead in a thread of its own, and would hold back the last rows that came.
+        """
+        marks = " \t" if self.dialect.delimiter == " " else self.dialect.delimiter
+        with naming(self.name):
+            for rows in row_blocks(file, marks, TEXT_BYTES, self._source.complete):
+                if rows.strip(b"\r\n"):
+                    yield io.BytesIO(rows)
+
+    def _parsed(self, file: BinaryIO, options: dict[str, Any], first: int) -> Iterator[Any]:
+        """Batches of a file, or of a part of it whose first line is row `first` of the file."""
         from pyarrow.csv import open_csv
 
-        options = self._csv_options(TEXT_BYTES, wrong_length, types, [*types])
-        with self._errors(), self._source.open() as file:
-            file.read(self.dialect.start)
+        with self._errors(first):
             quotes = _Quotes(self._rewritten(file), self.dialect.delimiter)
             with open_csv(quotes, **options) as reader:
                 yield from reader
@@ -270,14 +284,15 @@ class Csv(TextFile):
         return _Rewritten(_mended_blocks(file)) if self._options.skip_bad_rows else file
 
     def _csv_options(
-        self, block_size: int, wrong_length: Any, types: dict[str, Any], columns: list[str] | None = None
+        self, block_size: int, wrong_length: Any, types: dict[str, Any], columns: list[str] | None, *, header: bool
     ) -> dict[str, Any]:
+        """Options of pyarrow for text that starts with a line of names, or not."""
         from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions
 
         dialect = self.dialect
         # Without threads pyarrow streams just as fast, and names the row of an error.
         read = ReadOptions(block_size=block_size, use_threads=False)
-        read.column_names, read.skip_rows_after_names = dialect.names, int(dialect.has_header)
+        read.column_names, read.skip_rows_after_names = dialect.names, int(header)
         parse = ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=wrong_length)
         # Columns of text get no nulls here, as some words are missing values only among numbers: see `_with_gaps`.
         convert = ConvertOptions(column_types=types, include_columns=columns, null_values=MISSING_VALUE)
@@ -285,8 +300,11 @@ class Csv(TextFile):
         return {"read_options": read, "parse_options": parse, "convert_options": convert}
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Errors of pyarrow with our row numbers and column names: it counts the header, and numbers the columns."""
+    def _errors(self, first: int) -> Iterator[None]:
+        """Errors of pyarrow with our row numbers and column names: it numbers both.
+
+        `first` is the row of the file at which pyarrow starts, -1 for a header.
+        """
         import pyarrow as pa
 
         try:
@@ -300,7 +318,7 @@ class Csv(TextFile):
             if not (found := _ARROW_CSV_ERROR.match(str(error.__cause__))):
                 raise
             column, number, problem = found.groups()
-            row = int(number) - 1 - self.dialect.has_header
+            row = first + int(number) - 1
             if column is None:
                 raise bad_row(self.name, row, f"{problem[:200]}. {SKIP}.") from None
             name = self._names[int(column)]
@@ -467,17 +485,17 @@ class JsonLines(TextFile):
         super().__init__(source, options)
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
-        self.bad = BadRows()
-        for table, _ in self._kept(fields, self.bad):
+        self.bad = BadRows(self.name)
+        for table, _ in self._kept(fields, self.bad, live=True):
             yield from table.to_batches()
 
     def gather(self, rows: np.ndarray) -> tuple[list[Any], int]:
         if self._options.skip_bad_rows:
             import pyarrow as pa
 
-            return pick_from((lines for _, lines in self._kept(pa.schema(self._judged), BadRows())), rows)
-        with self._source.open() as file:
-            return pick_from(map(nonblank, line_blocks(file)), rows)
+            kept = self._kept(pa.schema(self._judged), BadRows(), live=False)
+            return pick_from((lines for _, lines in kept), rows)
+        return pick_from(map(nonblank, self._source.lines(live=False)), rows)
 
     def assemble(self, batches: list[Any]) -> Any:
         import pyarrow as pa
@@ -499,26 +517,25 @@ class JsonLines(TextFile):
             raise DataError(f"{self.name}: no line of the first MiB is a JSON object.")
         return table
 
-    def _kept(self, fields: Any, bad: BadRows) -> Iterator[tuple[Any, list[bytes]]]:
+    def _kept(self, fields: Any, bad: BadRows, *, live: bool) -> Iterator[tuple[Any, list[bytes]]]:
         """Tables with these fields, and the lines they are made of, without those that are skipped."""
         row = 0  # of the file
         kinds = {field.name: _kind(field.type) for field in fields}
-        with self._source.open() as file:
-            for block in line_blocks(file):
-                lines = block.removeprefix(BOM) if row == 0 else block
-                records = nonblank(lines)
-                kept = [*range(len(records))]
-                try:
-                    table = self._parse(lines, row, fields)
-                except DataError:
-                    if not self._options.skip_bad_rows:
-                        raise
-                    table, kept = self._readable(records, kinds, fields)
-                    for i in sorted({*range(len(records))} - {*kept}):
-                        column, problem = _problem(records[i], kinds) or (None, "a value does not match its column")
-                        bad.add(row + i, problem if column is None else f"column {column!r}: {problem}")
-                row += len(records)
-                yield table, [records[i] for i in kept]
+        for block in self._source.lines(live=live):
+            lines = block.removeprefix(BOM) if row == 0 else block
+            records = nonblank(lines)
+            kept = [*range(len(records))]
+            try:
+                table = self._parse(lines, row, fields)
+            except DataError:
+                if not self._options.skip_bad_rows:
+                    raise
+                table, kept = self._readable(records, kinds, fields)
+                for i in sorted({*range(len(records))} - {*kept}):
+                    column, problem = _problem(records[i], kinds) or (None, "a value does not match its column")
+                    bad.add(row + i, problem if column is None else f"column {column!r}: {problem}")
+            row += len(records)
+            yield table, [records[i] for i in kept]
 
     def _readable(self, records: list[bytes], kinds: dict[str, str], fields: Any = None) -> tuple[Any, list[int]]:
         """A table of the lines that can be read, and their positions."""
