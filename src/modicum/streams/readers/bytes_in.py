@@ -83,6 +83,7 @@ class ByteSource:
 class Growing(ByteSource):
     """A plain file to which lines are appended; `open_live` waits for them."""
 
+    wait: Wait
     complete = False
 
     def __init__(self, path: Path):

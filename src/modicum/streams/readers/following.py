@@ -12,7 +12,7 @@ import numpy as np
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import Block, Reader
 from modicum.streams.readers.bytes_in import Growing
-from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.columns import Key, Wanted
 from modicum.streams.readers.files import format_of, in_order, path_reader, paths_of
 from modicum.streams.readers.live import Wait, check_size
 from modicum.streams.readers.tables import TableFile, Tables
@@ -52,6 +52,7 @@ class GrowingFolder(Reader):
     A file is read once its size is the same at two looks. Files must not change afterwards.
     """
 
+    wait: Wait
     files: list[str]
 
     def __init__(self, name: str, wanted: Wanted, files: Sequence[str]):
@@ -65,8 +66,8 @@ class GrowingFolder(Reader):
         self.width, self.columns, self.row_bytes = first.width, first.columns, first.row_bytes
         self.table_columns, self.left_out = first.table_columns, first.left_out
         if wanted.columns is None:  # of the first file, as for a folder that does not grow
-            columns = first.columns or (None if first.width is None else list(range(first.width)))
-            self._wanted = Wanted(columns, wanted.target, wanted.weight)  # type: ignore[arg-type]
+            columns: list[Key] = [*(first.columns or range(first.width or 0))]
+            self._wanted = Wanted(columns, wanted.target, wanted.weight)
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         n_read = 0
