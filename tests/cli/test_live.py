@@ -151,6 +151,18 @@ def test_standard_input_goes_on_where_its_checkpoint_ended(tmp_path, modicum_com
     assert modicum.state.read(tmp_path / "run.mcm")["checkpoint"]["position"] == 50
 
 
+def test_rows_of_a_pipe_are_predicted_as_they_come(tmp_path, start, modicum_command):
+    (tmp_path / "rows.csv").write_text("a,b\n" + csv(range(50)))
+    modicum_command("fit", "online-kmeans", "rows.csv", "--n-clusters", 2, "-o", "state.mcm")
+    run = start("predict", "state.mcm", "-")
+    send(run, "a,b\n" + csv(range(3)))
+    assert all("cluster" in run.stdout.readline() for _ in range(3))
+    send(run, csv(range(3, 5)))
+    assert all("cluster" in run.stdout.readline() for _ in range(2))
+    run.stdin.close()
+    assert run.stdout.readline() == ""
+
+
 class TestGrownSource:
     """A finished checkpoint whose source has new rows."""
 

@@ -156,7 +156,8 @@ class Csv(TextFile):
         """Batches of a file, or of a part of it that starts at `row`."""
         from pyarrow.csv import ConvertOptions, open_csv
 
-        options = {**self._options(TEXT_BYTES), "convert_options": ConvertOptions(**convert)}
+        block_size = TEXT_BYTES if self._source.wait is None else 3 * TEXT_BYTES  # a part is parsed as one
+        options = {**self._options(block_size), "convert_options": ConvertOptions(**convert)}
         with self._errors(row):
             quotes = _Quotes(file, self._delimiter)
             with open_csv(quotes, **options) as reader:
