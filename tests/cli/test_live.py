@@ -156,9 +156,9 @@ def test_rows_of_a_pipe_are_predicted_as_they_come(tmp_path, start, modicum_comm
     modicum_command("fit", "online-kmeans", "rows.csv", "--n-clusters", 2, "-o", "state.mcm")
     run = start("predict", "state.mcm", "-")
     send(run, "a,b\n" + csv(range(3)))
-    assert all("cluster" in run.stdout.readline() for _ in range(3))
+    assert all("prediction" in run.stdout.readline() for _ in range(3))
     send(run, csv(range(3, 5)))
-    assert all("cluster" in run.stdout.readline() for _ in range(2))
+    assert all("prediction" in run.stdout.readline() for _ in range(2))
     run.stdin.close()
     assert run.stdout.readline() == ""
 
