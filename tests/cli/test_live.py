@@ -41,8 +41,8 @@ def start(tmp_path):
 
     yield start
     for run in started:
-        run.kill()
-        run.communicate()
+        with run:  # closes its pipes
+            run.kill()
 
 
 def wait_until(run, is_so):
