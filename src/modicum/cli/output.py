@@ -170,7 +170,13 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _to_stdout(kind: str) -> Write:
-    return _TEXT[kind](Terminal(sys.stdout) if kind == "csv" and sys.stdout.isatty() else sys.stdout)
+    write = _TEXT[kind](Terminal(sys.stdout) if kind == "csv" and sys.stdout.isatty() else sys.stdout)
+
+    def write_now(columns: Columns) -> None:
+        write(columns)
+        sys.stdout.flush()  # the next rows may be long in coming
+
+    return write_now
 
 
 _TEXT: dict[str, Callable[[Any], Write]] = {"csv": _csv_lines, "jsonl": _json_lines, "table": _rich_table}

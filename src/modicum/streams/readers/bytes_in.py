@@ -138,6 +138,7 @@ class Growing(ByteSource):
     `is_enough` tells whether the first bytes hold a row and what comes before it.
     """
 
+    wait: Wait
     complete = False
 
     def __init__(self, path: Path, is_enough: Callable[[bytes], bool]):
