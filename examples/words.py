@@ -1,5 +1,6 @@
 """Words that represent a vocabulary: any objects, any dissimilarity. Here strings and the edit distance.
 
+pip install "modicum[text]"
 python examples/words.py
 """
 
@@ -18,18 +19,9 @@ counts = Counter(word for text in topics.values() for word in re.findall(r"[a-z]
 words, weights = zip(*counts.most_common(150 if QUICK else 800), strict=True)
 
 
-# %% How many letters to insert, drop or change to get from one word to the other.
-def edit_distance(a: str, b: str) -> int:
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, start=1):
-        diagonal, row[0] = row[0], i
-        for j, other in enumerate(b, start=1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
-    return row[-1]
-
-
-# %% A word that occurs often counts often. 200 validation words are kept.
-model = ExemplarClustering(8, n_validation=200, dissimilarity=edit_distance, random_state=0)
+# %% The distance: the share of letters to insert, drop or change to get from one word to the other.
+# A word that occurs often counts often. 200 validation words are kept.
+model = ExemplarClustering(8, n_validation=200, dissimilarity="edit-distance", random_state=0)
 model.fit(list(words), sample_weight=np.array(weights))
 
 # %% Each exemplar with some of the words it represents.

@@ -15,6 +15,12 @@ LEARNERS = {
         modicum.ExemplarClustering(5, budget="48 KiB", phantom="mean", swaps="one"),
         modicum.ExemplarClustering(4, budget=200, confidence=0.9, dissimilarity="cosine"),
         modicum.ExemplarClustering(3, budget=None, n_validation=60, phantom="random"),
+        modicum.ExemplarClustering(4, n_validation=60, min_distance=2.0),
+    ],
+    "BalancedSelection": [
+        modicum.BalancedSelection(modicum.Reservoir(50), max_groups=1000),  # scikit-learn's targets have many values
+        modicum.BalancedSelection(modicum.ExemplarClustering(7, n_validation=60)),
+        modicum.BalancedSelection(modicum.OnlineGreedy(9), quotas={0: 3, 1: 4}),
     ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
     "KMeansCoreset": [
@@ -50,6 +56,7 @@ LEARNERS = {
         modicum.OnlineGreedy(10),
         modicum.OnlineGreedy(None, budget="16 KiB", min_gain=0.01),
         modicum.OnlineGreedy(None, budget=9),
+        modicum.OnlineGreedy(8, min_distance=1.0),
     ],
     "BlockGreedy": [
         modicum.BlockGreedy(12, block_size=3),
@@ -97,6 +104,7 @@ LEARNERS = {
         modicum.StreamGreedy(8),
         modicum.StreamGreedy(None, budget=60, objective="variance"),
         modicum.StreamGreedy(8, budget="32 KiB", objective="variance"),
+        modicum.StreamGreedy(8, objective="variance", n_validation=50, min_distance=1.0),
     ],
 }
 

@@ -190,6 +190,7 @@ def test_every_public_name_is_documented():
     [
         ("exemplars", ["ExemplarClustering"]),
         ("selectors", ["OnlineGreedy", "BlockGreedy", "StreamGreedy", "SieveStreaming", "ThreeSieves"]),
+        ("selectors", ["BalancedSelection"]),
         ("regression", ["SparseGPRegressor", "PrototypeRegressor", "KRLS"]),
         ("classification", ["StreamSVC"]),
         ("coresets", ["KMeansCoreset", "MixtureCoreset", "StreamKMeans", "StreamGaussianMixture"]),

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from modicum.regress import KRLS as KRLS
     from modicum.regress import PrototypeRegressor as PrototypeRegressor
     from modicum.regress import SparseGPRegressor as SparseGPRegressor
+    from modicum.select import BalancedSelection as BalancedSelection
     from modicum.select import BlockGreedy as BlockGreedy
     from modicum.select import OnlineGreedy as OnlineGreedy
     from modicum.select import Reservoir as Reservoir
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from modicum.tradeoff import Tram as Tram
 
 LEARNERS = {
+    "BalancedSelection": "select",
     "BlockGreedy": "select",
     "ExemplarClustering": "cluster",
     "KMeansCoreset": "coreset",

@@ -11,8 +11,11 @@ EXTRAS = {
     "pyarrow": "cli",
     "matplotlib": "cli",
     "jinja2": "cli",
+    "PIL": "cli",
     "fsspec": "cloud",
+    "rapidfuzz": "text",
 }
+PACKAGES = {"PIL": "pillow"}  # names on the package index that differ from those of the modules
 
 
 def require(module: str, feature: str) -> ModuleType:
@@ -23,5 +26,5 @@ def require(module: str, feature: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != package:
             raise  # the package is installed, but one of its dependencies is not
-        extra = EXTRAS[package]
-        raise MissingExtraError(f'{feature} needs {package}. Install it with: pip install "modicum[{extra}]"') from None
+        extra, name = EXTRAS[package], PACKAGES.get(package, package)
+        raise MissingExtraError(f'{feature} needs {name}. Install it with: pip install "modicum[{extra}]"') from None

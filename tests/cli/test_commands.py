@@ -238,11 +238,11 @@ class TestOthers:
         modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
         assert modicum.load(tmp_path / "c.mcm").n_seen_ == 12_000
         facts = json.loads(modicum_command("show", "c.mcm", "--json").stdout)
-        assert facts["rows seen"].startswith("12,000")
+        assert facts["rows_seen"] == 12_000
         done = lines(modicum_command("predict", "a.mcm", "rows.parquet"))
         model = modicum.load(tmp_path / "a.mcm")
         X = np.column_stack([table[f"f{i}"] for i in range(4)])
-        assert [row["cluster"] for row in done] == model.predict(X).tolist()
+        assert [row["prediction"] for row in done] == model.predict(X).tolist()
         assert [row["exemplar"] for row in done[:9]] == model.exemplar_ids_[model.predict(X[:9])].tolist()
 
     def test_every_learner_has_a_fit_command(self, modicum_command, table, tmp_path):

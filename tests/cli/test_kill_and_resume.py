@@ -101,16 +101,31 @@ main()
 """  # modicum, with a line for each chunk
 
 
-def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):
-    _, _, _, *arguments = command("--checkpoint", "run.mcm", "--every", "1h", "--passes", "50")
+def stop_after_a_chunk(tmp_path, number, *more):
+    """The exit code of a run that was sent a signal while it learned, and what it said."""
+    _, _, _, *arguments = command("--passes", "50", *more)
     run = subprocess.Popen(
         [sys.executable, "-c", TELLING, *arguments], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     assert run.stderr.readline() == b"1000\n"
-    run.send_signal(signal.SIGINT)
+    run.send_signal(number)
     _, stderr = run.communicate()
-    assert run.returncode == 130
-    assert b"the same command resumes" in stderr
+    return run.returncode, stderr.decode().splitlines()[-1]
+
+
+def test_a_signal_saves_what_was_learned_so_far(tmp_path, rows):
+    code, told = stop_after_a_chunk(tmp_path, signal.SIGTERM, "-o", "picks.csv", "--save", "end.mcm")
+    assert code == 143
+    n_seen = modicum.load(tmp_path / "end.mcm").n_seen_
+    assert n_seen % 1000 == 0
+    assert told == f"stopped at row {n_seen:,}; what was learned so far is in picks.csv and end.mcm"
+    assert len((tmp_path / "picks.csv").read_text().splitlines()) == 21
+
+
+def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):
+    code, told = stop_after_a_chunk(tmp_path, signal.SIGINT, "--checkpoint", "run.mcm", "--every", "1h")
+    assert code == 130
+    assert "the same command resumes from run.mcm" in told
     place = modicum.state.read(tmp_path / "run.mcm")["checkpoint"]
     assert place["position"] % 1000 == 0
     assert not place["finished"]
@@ -127,7 +142,7 @@ def test_another_command_is_refused(modicum_command, rows):
     _, _, _, *arguments = command("--checkpoint", "run.mcm")
     modicum_command(*arguments)
     other = modicum_command(*arguments, "--columns", "0,1", expect=1)
-    assert "another run (columns was None, now '0,1')" in other.stderr
+    assert "another run (columns was none, now '0,1')" in other.stderr
 
 
 def wait_for_changes(path, run, times):

@@ -41,8 +41,8 @@ def start(tmp_path):
 
     yield start
     for run in started:
-        run.kill()
-        run.communicate()
+        with run:  # closes its pipes
+            run.kill()
 
 
 def wait_until(run, is_so):
@@ -149,6 +149,18 @@ def test_standard_input_goes_on_where_its_checkpoint_ended(tmp_path, modicum_com
     values = [float(line.split(",")[-1]) for line in done.stdout.splitlines()[1:]]
     assert [value if value < 20 else value - 980 for value in values] == ids
     assert modicum.state.read(tmp_path / "run.mcm")["checkpoint"]["position"] == 50
+
+
+def test_rows_of_a_pipe_are_predicted_as_they_come(tmp_path, start, modicum_command):
+    (tmp_path / "rows.csv").write_text("a,b\n" + csv(range(50)))
+    modicum_command("fit", "online-kmeans", "rows.csv", "--n-clusters", 2, "-o", "state.mcm")
+    run = start("predict", "state.mcm", "-")
+    send(run, "a,b\n" + csv(range(3)))
+    assert all("prediction" in run.stdout.readline() for _ in range(3))
+    send(run, csv(range(3, 5)))
+    assert all("prediction" in run.stdout.readline() for _ in range(2))
+    run.stdin.close()
+    assert run.stdout.readline() == ""
 
 
 class TestGrownSource:

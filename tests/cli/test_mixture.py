@@ -35,8 +35,8 @@ class TestCommands:
         model = MemoryBoundedMixture("diagonal", budget=200, concentration=2).fit(clusters[:800])
         done = modicum_command("predict", "a.mcm", "rows.npy", "--csv")
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
-        assert list(rows[0]) == ["row", "component", "name", "log_density", "novelty"]
-        assert [int(row["component"]) for row in rows] == model.predict(clusters[:800]).tolist()
+        assert list(rows[0]) == ["row", "prediction", "name", "log_density", "novelty"]
+        assert [int(row["prediction"]) for row in rows] == model.predict(clusters[:800]).tolist()
         np.testing.assert_allclose([float(row["novelty"]) for row in rows], model.novelty(clusters[:800]))
         model.fit(clusters[800:1500]).save(tmp_path / "b.mcm")
         merge([tmp_path / "a.mcm", tmp_path / "b.mcm"], tmp_path / "c.mcm")
@@ -44,17 +44,25 @@ class TestCommands:
         assert "components found in 800 rows" in (tmp_path / "r.html").read_text()
 
     def test_show(self, saved, tmp_path, capsys):
+        show(tmp_path / "mixture.mcm")
+        told = capsys.readouterr().out
+        largest = int(saved.weights_.argmax())
+        named = f"{saved.n_components_}: {saved.component_names_[largest]} {saved.weights_[largest]:.1%}"
+        kept = saved.clumps_
+        assert f"components  {named}" in told
+        assert f"clumps  {kept['is_clump'].sum()} of {kept['counts'][kept['is_clump']].sum():.0f} rows" in told
+        assert "components so far" in told
+
+    def test_show_as_json(self, saved, tmp_path, capsys):
         show(tmp_path / "mixture.mcm", as_json=True)
         facts = json.loads(capsys.readouterr().out)
-        assert float(facts["free energy"]) == pytest.approx(saved.free_energy_, rel=1e-5)
-        largest = int(saved.weights_.argmax())
-        told = f"{saved.n_components_}: {saved.component_names_[largest]} {saved.weights_[largest]:.1%}"
-        assert facts["components"].startswith(told)
         kept = saved.clumps_
-        assert facts["clumps"].startswith(
-            f"{kept['is_clump'].sum()} of {kept['counts'][kept['is_clump']].sum():.0f} rows"
-        )
-        assert "components so far" in facts
+        assert facts["free_energy"] == saved.free_energy_
+        assert [part["name"] for part in facts["components"]] == saved.component_names_
+        assert [part["weight"] for part in facts["components"]] == saved.weights_.tolist()
+        assert facts["clumps"]["count"] == kept["is_clump"].sum()
+        assert facts["clumps"]["single_rows"] == (~kept["is_clump"]).sum()
+        assert facts["history"]["components"] == saved.history_["components"].tolist()
 
     def test_an_array_of_predictions_has_no_names(self, saved, clusters, tmp_path):
         np.save(tmp_path / "rows.npy", clusters[:7])
@@ -69,7 +77,7 @@ class TestNames:
         assert f"1 of {saved.n_components_} components named; state in mixture.mcm" in done.stderr
         named = modicum.load(tmp_path / "mixture.mcm")
         assert named.component_names_ == ["winter boots", *others]
-        assert set(named.table(np.zeros((1, 4)))) == {"component", "name", "log_density", "novelty"}
+        assert set(named.table(np.zeros((1, 4)))) == {"prediction", "name", "log_density", "novelty"}
 
     def test_another_file(self, saved, tmp_path):
         before = (tmp_path / "mixture.mcm").read_bytes()

@@ -30,7 +30,7 @@ def test_rounds_sentence_and_solution(modicum_command, rows, tmp_path):
     for name in ("n_rows", "n_points", "n_validation", "risk", "nbytes"):
         assert [made[name] for made in path] == [getattr(made, name) for made in tram.path_]
     assert re.fullmatch(
-        rf"{tram.path_[-1].n_rows:,} of 20,000 rows and .* reach 1.1 times the best risk in .*\.\n", done.stderr
+        rf"{tram.path_[-1].n_rows:,} of 20,000 rows and .* reach 1.1 times the best risk found in .*\.\n", done.stderr
     )
     assert modicum.load(tmp_path / "s.mcm").score(rows) == pytest.approx(tram.solution_.score(rows))
 

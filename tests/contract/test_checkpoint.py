@@ -38,6 +38,33 @@ class TestCheckpoint:
         with pytest.raises(StateError, match=r"c\.mcm is damaged: its checkpoint is invalid"):
             Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
 
+    @pytest.mark.parametrize("files", [3, ["a.csv"], {"a.csv": "x"}, {"a.csv": -1}])
+    def test_forged_sizes_of_files_are_refused(self, tmp_path, files):
+        model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
+        Checkpoint(tmp_path / "c.mcm", every=0, run={"files": files}).write(model, 9)
+        with pytest.raises(StateError, match=r"c\.mcm is damaged: .* sizes of files"):
+            Checkpoint(tmp_path / "c.mcm", every=0, run={}).resume()
+
+    def test_it_knows_which_files_have_changed(self, tmp_path):
+        model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
+        first, last = tmp_path / "a.csv", tmp_path / "b.csv"
+        for path in (first, last):
+            path.write_text("12345")
+        written = Checkpoint(tmp_path / "c.mcm", every=0, run={})
+        written.files = {str(first): 5, str(last): 5}
+        written.write(model, 9)
+        found = Checkpoint(tmp_path / "c.mcm", every=0, run={})
+        found.resume()
+        assert found.files == written.files
+        assert not found.check_files()
+        last.write_text("123456")
+        assert found.check_files()
+        with pytest.raises(StateError, match=r"b\.csv has changed .* 5 bytes then, 6 now"):
+            found.check_files(may_grow=False)
+        first.write_text("123")
+        with pytest.raises(StateError, match=r"a\.csv has changed .* 5 bytes then, 3 now"):
+            found.check_files()
+
     def test_it_is_a_state_file_too(self, tmp_path):
         model = modicum.Reservoir(5).partial_fit(np.zeros((9, 2)))
         Checkpoint(tmp_path / "c.mcm", every=0, run={}).write(model, 9)

@@ -17,7 +17,7 @@ def pair():
     return rng.normal(size=(150, 6)), rng.normal(size=(70, 6))
 
 
-@pytest.mark.parametrize("name", metric_names())
+@pytest.mark.parametrize("name", [name for name in metric_names() if name != "edit-distance"])
 def test_every_name_is_scikit_learns(name, pair):
     A, B = pair
     if name in PAIRWISE_BOOLEAN_FUNCTIONS:

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 import modicum
 from messy import orders
 from modicum.contract.picks import kept_ids
-from modicum.exceptions import DataError, DataWarning, StateError
+from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
 from modicum.pipeline import OneByOne, PrincipalComponents, RandomFeatures, TableEncoder, make_pipeline
 from modicum.streams import stream
 
@@ -167,15 +167,20 @@ def test_a_budget_in_bytes_counts_records(budget):
     model = pipeline(modicum.ExemplarClustering(10, budget=budget, random_state=0))
     limit = {"64 KiB": 65_536, "256 KiB": 262_144}[budget]
     for seed in range(6):
-        in_chunks(model, orders(500, seed), 100)
+        in_chunks(model, orders(500, seed).drop(columns="note"), 100)
         assert model.nbytes_ <= limit
+
+
+def test_a_budget_below_the_preparation_is_refused():
+    with pytest.raises(BudgetError, match=r"the preparation needs a budget of at least 6[0-9].* KiB; got 32 KiB"):
+        pipeline(modicum.ExemplarClustering(3, budget="32 KiB")).fit(orders(500))
 
 
 def test_texts_that_grow_are_shortened_to_hold_the_budget():
     model = pipeline(modicum.ExemplarClustering(10, budget="64 KiB", random_state=0))
-    in_chunks(model, orders(500))
+    in_chunks(model, orders(500).drop(columns="note"))
     with pytest.warns(DataWarning, match="shortened"):
-        in_chunks(model, orders(500, 1).assign(order_id="x" * 5000))
+        in_chunks(model, orders(500, 1).drop(columns="note").assign(order_id="x" * 5000))
     assert model.nbytes_ <= 65_536
 
 

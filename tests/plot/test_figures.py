@@ -1,5 +1,6 @@
 """Figures show the numbers of their learners."""
 
+import itertools
 import re
 from types import SimpleNamespace
 
@@ -10,12 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox
 from scipy.sparse import csr_matrix
 
-from modicum import ExemplarClustering, OnlineGreedy, OnlineKMeans, StreamSVC
+from modicum import ExemplarClustering, OnlineGreedy, OnlineKMeans, StreamKMeans, StreamSVC
 from modicum.kernels import Linear
 from modicum.plot import (
     accuracy_over_stream,
     cluster_sizes,
     confusion_matrix,
+    coreset_map,
     exemplar_images,
     exemplar_map,
     history_over_stream,
@@ -31,10 +33,12 @@ from modicum.plot import (
 )
 from modicum.plot.classifiers import FAINT, MOST_CLASSES, accuracy_curve
 from modicum.plot.images import as_pictures, data_uri
+from modicum.plot.labels import place_labels
+from modicum.plot.limits import usual_range
 from modicum.plot.maps import spread_colours
 from modicum.plot.predictions import coverage
 from modicum.plot.similarities import order_by_similarity, similarities
-from modicum.plot.style import as_svg
+from modicum.plot.style import as_svg, new_figure
 
 
 def test_utility_and_swaps_over_the_stream(dense):
@@ -348,3 +352,76 @@ def test_columns_with_similar_names_have_separate_bars():
     X = np.random.default_rng(0).normal(size=(200, 3))
     frame = pd.DataFrame(X, columns=[f"a very long name of a column {i}" for i in range(3)])
     assert len(largest_weights(StreamSVC().fit(frame, X[:, 0] > 0)).axes[0].patches) == 3
+
+
+# ---- far points and labels -----------------------------------------------------------------------------
+
+
+def _boxes(axes):
+    axes.get_figure().draw_without_rendering()
+    return [text.get_window_extent() for text in axes.texts]
+
+
+def test_a_few_far_rows_do_not_squash_the_map(blobs):
+    X = blobs[:, :2].copy()
+    X[:4] = [[1e5, 0], [-1e5, 0], [0, 1e5], [0, -1e5]]
+    axes = exemplar_map(ExemplarClustering(3, random_state=0).fit(X)).axes[0]
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert max(right - left, top - bottom) < 100  # the blobs span 25
+    assert axes.get_title(loc="right") == "4 points beyond the edges (triangles)"
+    drawn = np.concatenate([np.asarray(dots.get_offsets()) for dots in axes.collections])
+    assert ((drawn >= [left, bottom]) & (drawn <= [right, top])).all()
+
+
+def test_maps_without_far_rows_show_all_where_they_are(dense):
+    assert exemplar_map(dense).axes[0].get_title(loc="right") == ""
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+def test_far_points_of_all_kinds_of_maps(blobs, columns):
+    X = blobs[:, :columns].copy()
+    X[3] = 1e6
+    figures = [
+        coreset_map(StreamKMeans(3, random_state=0).fit(X)),
+        prototype_map(OnlineGreedy(30, kernel="linear").fit(X)),
+        predicted_and_true(X[:, 0], X[:, 1]),
+    ]
+    for figure in figures:
+        axes = figure.axes[0]
+        assert axes.get_xlim()[1] - axes.get_xlim()[0] < 1e4
+        assert "1 point beyond" in axes.get_title(loc="right")
+
+
+def test_far_rows_do_not_decide_the_principal_components(blobs):
+    X = np.vstack([blobs, 1e6 * np.eye(5)[4:]])
+    learner = ExemplarClustering(3, random_state=0).fit(X)
+    rows = exemplar_map(learner).axes[0].collections[0].get_offsets()
+    assert np.ptp(np.asarray(rows), axis=0).min() > 15  # both components separate the blobs
+
+
+def test_usual_ranges():
+    assert usual_range(np.arange(5.0)) == (-np.inf, np.inf)
+    assert usual_range(np.append(np.zeros(99), 7.0)) == (-np.inf, np.inf)  # nothing to see without it
+    low, high = usual_range(np.append(np.random.default_rng(0).normal(size=1000), [-50, 60]))
+    assert -7 < low < -4
+    assert 4 < high < 7
+
+
+def test_labels_do_not_overlap():
+    rng = np.random.default_rng(0)
+    _, axes = new_figure()
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    points = np.vstack([rng.uniform(size=(20, 2)), np.full((20, 2), 0.5)])  # half of them on the same spot
+    place_labels(axes, points, [f"component {i}" for i in range(40)])
+    boxes, room = _boxes(axes), axes.get_window_extent()
+    assert 5 < len(boxes) < 40
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(room.x0 <= box.x0 and box.x1 <= room.x1 for box in boxes)
+    assert axes.texts[0].get_text() == "component 0"
+
+
+def test_labels_of_any_script_and_length():
+    figure, axes = new_figure()
+    place_labels(axes, [(0.5, 0.5), (0.5, 0.2)], ["漢字 $x$ <b>", "long " * 50])
+    assert [len(text.get_text()) <= 24 for text in axes.texts] == [True, True]
+    assert "&lt;b&gt;" in as_svg(figure, "labels")

@@ -331,3 +331,26 @@ def test_picks_are_the_prototypes():
     picks = KRLS(10).fit(X, y).picks()
     assert (picks.kind, len(picks)) == ("prototype", 10)
     np.testing.assert_array_equal(picks.rows, X[picks.ids])
+
+
+def test_errors_of_rows_before_they_are_learned():
+    """Against a plain loop: each chunk is predicted by the model before it; the weights of old errors fade."""
+    X, y = data(400)
+    model, errors = KRLS(kernel=KERNEL), np.empty(0)
+    for start in range(0, 400, 50):
+        chunk = slice(start, start + 50)
+        if start >= 100:
+            errors = np.append(errors, (y[chunk] - model.predict(X[chunk])) ** 2)
+        model.partial_fit(X[chunk], y[chunk])
+        fading = np.exp(-np.arange(len(errors))[::-1] / 1000)
+        expected = fading @ errors / fading.sum() if len(errors) else y[: start + 50].var()
+        np.testing.assert_allclose(model.mean_squared_error_, expected, rtol=1e-2)
+        assert model.history_["error"][-1] == model.mean_squared_error_
+    assert model.history_["error"][-1] < model.history_["error"][2]
+
+
+def test_errors_of_both_sides_of_a_merge():
+    X, y = data(600)
+    one, other = (KRLS(kernel=KERNEL).fit(X[half], y[half]) for half in (slice(300), slice(300, 600)))
+    both = sorted([one.mean_squared_error_, other.mean_squared_error_])
+    assert both[0] <= one.merge(other).mean_squared_error_ <= both[1]

@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-from modicum.cli.printing import say
+from modicum.cli.printing import in_shell_words, say
 from modicum.exceptions import MissingExtraError, ModicumError
 
 
@@ -27,4 +27,4 @@ def main() -> None:
 
 
 def _tell(message: object) -> None:
-    say(f"modicum: {' '.join(str(message).split())}")
+    say(f"modicum: {in_shell_words(' '.join(str(message).split()))}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from modicum.cli import options as o
+from modicum.cli.grouping import EXPERT, LEARNING
 from modicum.cli.values import parameter
 from modicum.contract.learner import Learner
 
@@ -72,7 +73,14 @@ class Aims:
     def options(self) -> list[inspect.Parameter]:
         """The options of all aims. The default of each is None, which shows what was given."""
         names = dict.fromkeys(name for aim in self.by_name.values() for name in aim.owners)
-        return [o.option(name, self._help(name), None, short=name == self.count) for name in names]
+        return [
+            o.option(name, self._help(name), None, short=name == self.count, group=self._group(name)) for name in names
+        ]
+
+    def _group(self, option: str) -> str:
+        """The group of an option in help: basic if it is so for one of the aims."""
+        groups = {o.group_in(aim.learner, option) for aim in self.by_name.values() if option in aim.owners}
+        return LEARNING if LEARNING in groups else EXPERT
 
     def _help(self, option: str) -> str:
         """The help text of an option: one meaning if all aims agree, otherwise one per group of aims."""

@@ -7,15 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from modicum._version import __version__
+from modicum.cli.grouping import EXAMPLES
 from modicum.cli.lazy import SETTINGS, LazyGroup, as_command
 
 COMMANDS = {
     "select": "Choose the rows of a source that represent all of it best.",
     "fit": "Learn a source and save what was learned.",
     "predict": "Predict for every row of a source with a saved learner.",
+    "picks": "Print the rows, points or centers that a saved learner holds.",
     "coreset": "Summarize a source by weighted points.",
     "tradeoff": "Find how many rows, how much memory and time a wanted risk takes.",
-    "suggest-c": "Find a good C for StreamSVC in one pass.",
+    "suggest-c": "Find a good C for a classifier in one pass.",
     "merge": "Merge saved learners into one.",
     "name": "Name the components of a saved mixture.",
     "show": "Show what a state file holds.",
@@ -25,12 +27,16 @@ COMMANDS = {
 
 
 class _Commands(LazyGroup):
+    examples = EXAMPLES[""]
+
     def summaries(self) -> Mapping[str, str]:
         return COMMANDS
 
     def make(self, name: str) -> Any:
         command = import_module(f"modicum.cli.{name.replace('-', '_')}").command
-        return typer.main.get_group(command) if isinstance(command, typer.Typer) else as_command(command, name)
+        if isinstance(command, typer.Typer):
+            return typer.main.get_group(command)
+        return as_command(command, name, EXAMPLES.get(name, ()))
 
 
 app = typer.Typer(

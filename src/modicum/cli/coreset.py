@@ -6,10 +6,11 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
-from modicum.cli.output import check_output, free_name, writer
+from modicum.cli.output import free_name, writer
 from modicum.cli.picks import by_column
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
+from modicum.cli.safety import check_writing
 from modicum.cli.sources import Source
 from modicum.coreset import KMeansCoreset, MixtureCoreset
 
@@ -26,6 +27,7 @@ def coreset(
     save: o.Save = None,
     csv: o.Csv = False,
     table: o.Table = False,
+    force: o.Force = False,
     **given: Any,
 ) -> None:
     """Summarize SOURCE by weighted points on which models have nearly the cost that they have on all rows.
@@ -35,7 +37,8 @@ def coreset(
     """
     job = Job.take_from(given)
     learner = MODELS.make(model, given)
-    check_output(output)
+    files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
+    check_writing(source, learner, **files, force=force, csv=csv, table=table)
 
     def write_points(run: Run) -> Any:
         points, weights = run.learner.as_sample()

@@ -11,6 +11,7 @@ from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cluster import ExemplarClustering
 from modicum.datasets import mixture
+from modicum.exceptions import DataError
 from modicum.rules.budget import format_bytes
 from modicum.streams import Stream, stream
 
@@ -22,6 +23,10 @@ def command(
     """Cluster handwritten digits and a million generated rows by exemplars; write a report on each."""
     from sklearn.datasets import load_digits
 
+    if rows < 1:
+        raise DataError(f"--rows takes a number from 1; got {rows}.")
+    if folder.is_file():
+        raise DataError(f"can't write to {folder}: it is a file. Give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     digits = load_digits().data.astype(np.float32)
     show("1,797 handwritten digits", stream(digits), folder / "digits.html", n_exemplars=40, image=(8, 8))

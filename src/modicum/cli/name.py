@@ -8,32 +8,35 @@ from modicum.cli import options as o
 from modicum.cli.output import check_folder
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import say
+from modicum.cli.safety import check_replaced
 from modicum.contract.checkpoint import Checkpoint
 from modicum.contract.loading import from_content, read_content
 
 
 def command(
-    path: StatePath,
+    state: StatePath,
     names: Annotated[list[str], typer.Argument(help="Present and new names of components: c3=boots.")],
     output: Annotated[
         o.Path | None, typer.Option("-o", "--output", help="State file to write. Default: STATE.")
     ] = None,
+    force: o.Force = False,
 ) -> None:
     """Name components of a mixture. Names are kept by further learning and by merges."""
     check_folder(output)
-    content = read_content(path)
-    learner: Any = from_content(content, str(path))
+    content = read_content(state)
+    learner: Any = from_content(content, str(state))
     if not hasattr(learner, "name_component"):
-        raise ValueError(f"{path} is of a {type(learner).__name__}, which has no components to name.")
+        raise ValueError(f"{state} is of a {type(learner).__name__}, which has no components to name.")
+    check_replaced(output, learner, force=force)
     for pair in names:
         _rename(learner, pair)
     mark = content.get("checkpoint")
     if output is None and mark is not None:  # so that the run can be resumed
-        checkpoint = Checkpoint(path, every=0, run=mark["run"])
+        checkpoint = Checkpoint(state, every=0, run=mark["run"])
         checkpoint.write(learner, mark["position"], finished=mark["finished"])
     else:
-        learner.save(output or path)
-    say(f"{len(names)} of {learner.n_components_} components named; state in {output or path}")
+        learner.save(output or state)
+    say(f"{len(names)} of {learner.n_components_} components named; state in {output or state}")
 
 
 def _rename(learner: Any, pair: str) -> None:

@@ -11,16 +11,31 @@ from typing import Annotated, Any
 
 import typer
 
-from modicum.cli.values import parameter
+from modicum.cli.grouping import EXPERT, LEARNING
+from modicum.cli.learners import ALWAYS_ESSENTIAL, ENTRIES, essentials
+from modicum.cli.values import makers, parameter
 from modicum.contract.learner import Learner
 
 HOW_MANY = ("n_exemplars", "n_prototypes", "n_clusters", "n_components", "n_active")  # -k is the first of these
-SHARED_HELP = {"random_state": "An int makes the result repeatable."}  # where a docstring has nothing to add
+SHARED_HELP = {"random_state": "A whole number makes the result repeatable."}  # where a docstring has nothing to add
+SHELL_HELP = {  # where the docstring is about objects of Python
+    ("ExemplarClustering", "dissimilarity"): "sqeuclidean, euclidean, cosine or any other metric name of scikit-learn.",
+    ("ExemplarClustering", "initial"): "A file with exemplars to start from; they may be replaced.",
+    ("ExemplarClustering", "locked"): "A file with exemplars that are never replaced; they count towards -k.",
+    ("ExemplarClustering", "phantom"): "The phantom exemplar: far (farther from every row than any exemplar), the mean "
+    "of the source, the origin, random, a number (its dissimilarity to every row), or a file with one row.",
+    ("MemoryBoundedMixture", "family"): "Distribution of a component: gaussian, diagonal, or multinomial for counts; "
+    'with a prior of your own as in "diagonal(covariance=0.5)".',
+    ("MemoryBoundedMixture", "budget"): "Rows that may be held, where a clump counts as the rows that take as many "
+    'numbers; or a size such as "64 MiB", which includes components.',
+    ("StreamGreedy", "kernel"): 'rbf, "rbf(0.5)" or another kernel.',
+}
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; its ending gives the format.")]
 Save = Annotated[Path | None, typer.Option(help="Also save the learner to this state file.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of JSON lines.")]
 Table = Annotated[bool, typer.Option("--table", help="Print a table for people instead of JSON lines.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a state file even if it is of another learner.")]
 
 
 def with_options(command: Callable[..., Any], added: Iterable[inspect.Parameter]) -> Callable[..., Any]:
@@ -48,15 +63,23 @@ def constructor_options(cls: type[Any], *, short: str | None = None) -> list[ins
     help_texts = parameter_help(cls)
     short = how_many(cls) if short is None else short
     return [
-        option(name, help_texts.get(name, ""), default_text(cls, name), short=name == short)
+        option(name, help_texts.get(name, ""), default_text(cls, name), short=name == short, group=group_in(cls, name))
         for name in inspect.signature(cls).parameters
     ]
 
 
-def option(name: str, text: str, default: str | None, *, short: bool) -> inspect.Parameter:
+def group_in(cls: type[Any], name: str) -> str | None:
+    """The group of a learner's option in help: few are for everybody. None: as for options that are no learner's."""
+    if cls.__name__ not in ENTRIES:
+        return LEARNING if name in ALWAYS_ESSENTIAL else None
+    basic = {how_many(cls), *essentials(cls.__name__, list(inspect.signature(cls).parameters))}
+    return LEARNING if name in basic else EXPERT
+
+
+def option(name: str, text: str, default: str | None, *, short: bool, group: str | None = None) -> inspect.Parameter:
     """An option that takes a text."""
     flags = [*flags_of(name), *(["-k"] if short else [])]
-    made = typer.Option(*flags, help=text, show_default=True, metavar="VALUE")
+    made = typer.Option(*flags, help=text, show_default=True, metavar="VALUE", rich_help_panel=group)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[str | None, made]
     )
@@ -77,11 +100,11 @@ def how_many(cls: type[Any]) -> str:
 def default_text(cls: type[Any], name: str) -> str | None:
     """A constructor's default as the text that would give it."""
     default = inspect.signature(cls).parameters[name].default
-    return None if default is None else str(default)
+    return str(default).lower() if isinstance(default, bool) else None if default is None else str(default)
 
 
 def parameter_help(cls: type[Any]) -> dict[str, str]:
-    """The first sentence or two on each parameter in the class docstring."""
+    """What the class docstring says on each parameter, in the words of the shell."""
     doc = inspect.getdoc(cls) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", doc, re.MULTILINE | re.DOTALL)
     found: dict[str, str] = {}
@@ -92,7 +115,30 @@ def parameter_help(cls: type[Any]) -> dict[str, str]:
         elif line.strip():
             for name in names:
                 found[name] = f"{found.get(name, '')} {line.strip()}".strip()
-    return SHARED_HELP | found
+    own = {name: text for (learner, name), text in SHELL_HELP.items() if learner == cls.__name__}
+    return SHARED_HELP | {name: docstring_in_shell_words(text) for name, text in found.items()} | own
+
+
+def docstring_in_shell_words(text: str) -> str:
+    """A sentence of a docstring without Python.
+
+    >>> docstring_in_shell_words('None: 10 * `n_points` rows, for `fit_on="sample"`, or `modicum.kernels.RBF(0.5)`.')
+    'none: 10 * --n-points rows, for --fit-on sample, or "rbf(0.5)".'
+    """
+    text = re.sub(r"\b(None|True|False)\b", lambda found: found[0].lower(), text)
+    return re.sub(r"`([^`]*)`", lambda found: _typed(found[1]), text)
+
+
+def _typed(code: str) -> str:
+    """A piece of Python as one would type it in a shell."""
+    if called := re.fullmatch(r"(?:modicum\.\w+\.)?([A-Z]\w*)(\(.*\))?", code):
+        names = {getattr(make, "__name__", ""): name for name, make in makers().items()}
+        name = names.get(called[1], called[1])
+        return f'"{name}{called[2]}"' if called[2] else name
+    if given := re.fullmatch(r'(\w+)="?([^"]*)"?', code):
+        return f"{flags_of(given[1])[-1]} {given[2]}"
+    is_parameter = "_" in code or code == "budget"
+    return {"sample_weight": "--weight"}.get(code, flags_of(code)[-1] if is_parameter else code)
 
 
 def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:

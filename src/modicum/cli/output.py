@@ -1,6 +1,7 @@
-"""Tables out: Parquet, CSV, JSON lines or .npy by the file's ending; JSON lines, CSV or a table on stdout."""
+"""Tables out: Parquet, CSV, JSON lines, JSON or .npy by the file's ending; JSON lines, CSV or a table on stdout."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,13 +44,22 @@ def check_output(path: Path | None) -> None:
     """Before a long run: can a table be written there?"""
     if path is not None and path.suffix.lower() not in _FILES:
         raise DataError(f"can't write {path}: the name must end in {', '.join(_FILES)}.")
+    if path is not None and path.suffix.lower() == ".parquet":
+        require("pyarrow", "writing Parquet")
     check_folder(path)
 
 
 def check_folder(path: Path | str | None) -> None:
-    """Before a long run: does the folder of a file to write exist?"""
-    if path is not None and not Path(path).parent.is_dir():
-        raise DataError(f"can't write {path}: the folder {Path(path).parent} does not exist.")
+    """Before a long run: can a file be written there?"""
+    if path is None:
+        return
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise DataError(f"can't write {path}: the folder {path.parent} does not exist.")
+    if path.is_dir():
+        raise DataError(f"can't write {path}: it is a folder. Give the name of a file.")
+    if not os.access(path.parent, os.W_OK):
+        raise DataError(f"can't write {path}: you may not write to the folder {path.parent}.")
 
 
 def free_name(name: str, taken: Columns) -> str:
@@ -82,6 +92,20 @@ def _text(path: Path, kind: str) -> Iterator[Write]:
 
 
 @contextmanager
+def _json_array(path: Path) -> Iterator[Write]:
+    """One array of objects, a line each."""
+    with open(path, "w", encoding="utf-8") as file:
+        between = iter("[")
+
+        def write(columns: Columns) -> None:
+            for row in _json_rows(columns):
+                file.write(f"{next(between, ',')}\n{row}")
+
+        yield write
+        file.write(f"{next(between, '')}\n]\n")
+
+
+@contextmanager
 def _npy(path: Path) -> Iterator[Write]:
     """The numeric columns as one array."""
     arrays: list[np.ndarray] = []
@@ -111,11 +135,16 @@ def _csv_lines(file: Any) -> Write:
 
 def _json_lines(file: Any) -> Write:
     def write(columns: Columns) -> None:
-        names = list(columns)
-        for row in _rows(columns):
-            file.write(json.dumps(dict(zip(names, row, strict=True)), default=str) + "\n")
+        for row in _json_rows(columns):
+            file.write(f"{row}\n")
 
     return write
+
+
+def _json_rows(columns: Columns) -> Iterator[str]:
+    names = list(columns)
+    for row in _rows(columns):
+        yield json.dumps(dict(zip(names, row, strict=True)), default=str)
 
 
 def _rich_table(file: Any) -> Write:
@@ -141,7 +170,13 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _to_stdout(kind: str) -> Write:
-    return _TEXT[kind](Terminal(sys.stdout) if kind == "csv" and sys.stdout.isatty() else sys.stdout)
+    write = _TEXT[kind](Terminal(sys.stdout) if kind == "csv" and sys.stdout.isatty() else sys.stdout)
+
+    def write_now(columns: Columns) -> None:
+        write(columns)
+        sys.stdout.flush()  # the next rows may be long in coming
+
+    return write_now
 
 
 _TEXT: dict[str, Callable[[Any], Write]] = {"csv": _csv_lines, "jsonl": _json_lines, "table": _rich_table}
@@ -149,5 +184,7 @@ _FILES: dict[str, Any] = {
     ".parquet": _parquet,
     ".csv": lambda path: _text(path, "csv"),
     ".jsonl": lambda path: _text(path, "jsonl"),
+    ".json": _json_array,
     ".npy": _npy,
 }
+ENDINGS = tuple(_FILES)

@@ -1,17 +1,73 @@
-"""Rows of the source that a learner has chosen, with all their columns."""
+"""`modicum picks STATE`: what a saved learner has picked; and such rows as columns, with all that is known of them."""
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from modicum.cli import options as o
+from modicum.cli.output import free_name, writer
+from modicum.cli.predict import StatePath
+from modicum.cli.printing import say
+from modicum.cli.safety import check_writing
 from modicum.contract.learner import Learner
+from modicum.contract.loading import load
 from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
 from modicum.streams import Stream
 
 WIDE = 10_000  # columns of sparse rows, above which only their entries are written
+
+
+def command(state: StatePath, output: o.Output = None, csv: o.Csv = False, table: o.Table = False) -> None:
+    """Print what a saved learner has picked: exemplars, prototypes, active rows or a sample.
+
+    Learners that pick no rows have points, centers or components, each with its weight. Rows are printed with the
+    columns that were learned from, or, where the learner has kept them, with all columns of the source.
+    """
+    check_writing(str(state), output=output, csv=csv, table=table)
+    learner = load(state)
+    kind, columns = held_columns(learner, str(state))
+    with writer(output, csv=csv, table=table) as write:
+        write(columns)
+    count = len(next(iter(columns.values()), ()))
+    say(f"{count:,} {kind}{'s' * (count != 1)} of {learner.n_seen_:,} rows" + (f"; see {output}" if output else ""))
+
+
+def held_columns(learner: Any, source: str) -> tuple[str, dict[str, Any]]:
+    """What a learner holds that can be looked at, as columns, and what one row of them is called."""
+    if not learner._is_fitted():
+        raise DataError(f"{source}: the {type(learner).__name__} has not seen any rows yet.")
+    picks = learner.picks()
+    if picks is not None:
+        records = getattr(picks, "records", None)
+        return picks.kind, listed(
+            picks, named_columns(picks.rows, learner.column_names_) if records is None else records
+        )
+    for kind, rows, facts in _summaries(learner):
+        columns = named_columns(rows, learner.column_names_)
+        return kind, {free_name(name, columns): column for name, column in facts.items()} | columns
+    raise DataError(f"{source}: a {type(learner).__name__} holds no rows, points or centers.")
+
+
+def _summaries(learner: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """(kind, rows, facts about each) that a learner without picks can show, the most useful first."""
+    if hasattr(learner, "cluster_centers_"):
+        sizes = learner.cluster_sizes_
+        yield "center", learner.cluster_centers_, {"center": np.arange(len(sizes)), "stands_for": np.round(sizes, 1)}
+    if hasattr(learner, "means_"):
+        names = getattr(learner, "component_names_", None)
+        number = {"component": np.arange(len(learner.weights_))}
+        yield (
+            "component",
+            learner.means_,
+            number | ({} if names is None else {"name": names}) | {"weight": learner.weights_},
+        )
+    if hasattr(learner, "as_sample"):
+        points, weights = learner.as_sample()
+        yield "point", points, {"weight": weights}
 
 
 def check_report(learner: Any, rows: Stream, image: str | None, text: str | None) -> None:
@@ -55,14 +111,43 @@ def _with_given(picks: dict[str, Any], learned: dict[str, Any], given: np.ndarra
     }
 
 
+def listed(picks: Picks, rows: Any, *, only_new: bool = False) -> dict[str, Any]:
+    """Picks as columns to print: facts about each, and the columns of its row; those that stand for most rows first.
+
+    `rows` are columns by name, or a pyarrow Table. `only_new` leaves out rows that were given rather than picked.
+    """
+    columns = {name: rows[name] for name in rows.column_names} if hasattr(rows, "column_names") else dict(rows)
+    facts = {"position": picks.ids, picks.kind: np.arange(len(picks))}  # as numbered by `predict` and `transform`
+    order = np.arange(len(picks))
+    if picks.weights is not None:
+        facts["stands_for"] = np.round(picks.weights, 1)
+        order = np.argsort(-picks.weights, kind="stable")
+    if only_new:
+        order = order[picks.ids[order] >= 0]
+    told = {free_name(name, columns): column for name, column in facts.items()}
+    return {name: _reorder(column, order) for name, column in {**told, **columns}.items()}
+
+
+def _reorder(column: Any, order: np.ndarray) -> Any:
+    return column.take(order) if hasattr(column, "to_pylist") else np.asarray(column)[order]
+
+
 def by_column(rows: Any, stream: Stream) -> dict[str, Any]:
     """Rows such as were learned from, by the source's names of columns."""
+    return named_columns(rows, stream.columns)
+
+
+def named_columns(rows: Any, names: list[str] | None) -> dict[str, Any]:
+    """Rows such as were learned from, by names of columns; x0, x1, ... if there are none."""
     if hasattr(rows, "toarray"):
         if rows.shape[1] > WIDE:
             return {"entries": [_entries(rows[i]) for i in range(rows.shape[0])]}
         rows = rows.toarray()
-    rows = np.asarray(rows).reshape(len(rows), -1)
-    names = stream.columns or [f"x{i}" for i in range(rows.shape[1])]
+    if isinstance(rows, list):
+        return {"row": rows}
+    rows = np.asarray(rows)
+    rows = rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
+    names = names or [f"x{i}" for i in range(rows.shape[1])]
     return {name: rows[:, i] for i, name in enumerate(names)}
 
 

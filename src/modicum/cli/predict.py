@@ -1,20 +1,23 @@
 """`modicum predict STATE SOURCE`: predictions of a saved learner for every row of a source."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 from sklearn.base import is_classifier
 
 from modicum.cli import options as o
-from modicum.cli.output import writer
+from modicum.cli.output import free_name, writer
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
+from modicum.cli.safety import check_writing
 from modicum.cli.sources import ChunkSize, Columns, Source, naming_source
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
-from modicum.streams import stream
+from modicum.streams import Chunk, Stream, stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
+Keep = Annotated[str | None, typer.Option(help="Columns of the source to write beside the predictions: a,b,c or all.")]
 
 
 def command(
@@ -22,26 +25,54 @@ def command(
     source: Source,
     output: o.Output = None,
     columns: Columns = None,
+    keep: Keep = None,
     chunk_size: ChunkSize = None,
     csv: o.Csv = False,
     table: o.Table = False,
 ) -> None:
     """Predict for every row of SOURCE with a saved learner.
 
-    Exemplars: the cluster, the position of its exemplar and the dissimilarity to it. Selectors: the most similar
-    prototype, its position and the similarity. Regressors: the prediction, and its standard deviation where the model
-    has one. Classifiers: the class and its probability. Mixtures of unknown size: the component, its name, the
-    log-density of the row, and the probability that it is from a new component.
+    The column prediction is the cluster, class, value, component or most similar prototype. Beside it, exemplars have
+    the position of the exemplar and the dissimilarity to it; prototypes their position and the similarity; regressors
+    the standard deviation, where the model has one; classifiers the probability; mixtures of unknown size the name of
+    the component, the log-density of the row and the probability that it is from a new component.
     """
+    check_writing(source, output=output, csv=csv, table=table)
     learner = load(state)
     _check_array(output, learner)
     rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)
+    kept = kept_columns(keep, rows)
     with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, naming_source(rows, learner):
-        for chunk in rows:
-            write({"row": chunk.row_ids, **learner.table(chunk.X)})
+        for chunk, carried in with_kept(rows, source, kept):
+            made = {"row": chunk.row_ids, **learner.table(chunk.X)}
+            write({free_name(name, carried): column for name, column in made.items()} | carried)
             progress.show(learner, rows.position)
     if output:
         say(f"{rows.position:,} rows predicted; see {output}")
+
+
+def kept_columns(text: str | None, rows: Stream) -> list[str]:
+    """The columns that --keep names."""
+    if text is None:
+        return []
+    there = rows.table_columns
+    if there is None:
+        raise DataError(f"--keep {text}: {rows.name} has no names of columns.")
+    if not rows.rereadable:
+        raise DataError(f"--keep {text}: {rows.name} can be read only once. Write it to a file first.")
+    names = there if text == "all" and "all" not in there else [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in there:
+            raise DataError(f"--keep {name}: no such column in {rows.name}. There are: {', '.join(there)}.")
+    return list(dict.fromkeys(names))
+
+
+def with_kept(rows: Stream, source: str, names: list[str]) -> Iterator[tuple[Chunk, dict[str, Any]]]:
+    """The chunks of a stream, each with the named columns of its rows, of any type."""
+    again = stream(source) if names else rows
+    for chunk in rows:
+        taken = again.take(chunk.row_ids) if names else {}
+        yield chunk, {name: taken[name] for name in names}
 
 
 def _check_array(output: o.Path | None, learner: Any) -> None:

@@ -1,7 +1,15 @@
 """Words for people, on a terminal."""
 
+import re
 import sys
 from typing import Any
+
+OPTIONS = (  # of Python's functions that errors mention, and of the command line
+    *("budget", "columns", "ellipsoid", "kernel", "n_balls", "n_components", "n_prototypes", "n_validation", "noise"),
+    *("adapt", "passes", "predictor", "target", "weight", "chunk_size", "fit_on", "start"),
+)
+_ARGUMENT = re.compile(rf"(?<![\w'\"])({'|'.join(OPTIONS)})=(?=(\S?))")
+_CONSTANT = re.compile(r"(?<![\w'\"])(None|True|False)(?![\w'\"])")
 
 
 def printable(text: str) -> str:
@@ -13,6 +21,17 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def in_shell_words(text: str) -> str:
+    """A message of the library in the words of the command line; what is quoted stays as it is.
+
+    >>> in_shell_words("n_prototypes=None needs a `budget`; leave 'None' out of columns=.")
+    "--n-prototypes none needs a budget; leave 'None' out of --columns."
+    """
+    text = text.replace("`stream(target=)`", "--target").replace("`", "")
+    text = _CONSTANT.sub(lambda found: found[0].lower(), text)
+    return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' * (found[2] not in {'.', ',', ')'})}", text)
 
 
 def say(message: str) -> None:

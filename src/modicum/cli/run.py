@@ -279,7 +279,7 @@ def _signals(rows: Stream) -> Iterator[list[int]]:
 
     def restore() -> None:
         for number, handler in before.items():
-            with suppress(ValueError):  # only the main thread may
+            with suppress(ValueError, TypeError):  # only the main thread may, and only handlers of Python
                 signal.signal(number, handler)
 
     def note(number: int, frame: Any) -> None:

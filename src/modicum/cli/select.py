@@ -7,12 +7,13 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
-from modicum.cli.output import check_output, free_name, writer
-from modicum.cli.picks import picked_rows
+from modicum.cli.output import writer
+from modicum.cli.picker import Picker
+from modicum.cli.picks import listed, picked_rows
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
+from modicum.cli.safety import check_writing
 from modicum.cli.sources import Source
-from modicum.contract.picks import Picks
 
 Objective = Annotated[str, typer.Option(help=f"What makes a choice good: {', '.join(AIMS)}.")]
 
@@ -24,6 +25,7 @@ def select(
     save: o.Save = None,
     csv: o.Csv = False,
     table: o.Table = False,
+    force: o.Force = False,
     **given: Any,
 ) -> None:
     """Choose the rows of SOURCE that represent all of it best, or differ most, or predict best.
@@ -31,18 +33,22 @@ def select(
     The picks keep all original columns, with the row's position in the source and, where it is known, how many rows it
     stands for. An option that names objectives is for these alone.
     """
-    job = Job.take_from(given)
+    picker = Picker.take_from(given)
+    job = picker.read_groups(Job.take_from(given))
+    picker.check(source, output)
+    picker.add_to(given)
     learner = make_learner(objective, given, job.target)
-    check_output(output)
+    k = given.get(OBJECTIVES.count) or given.get(OBJECTIVES[objective].count)
+    learner = picker.wrap(learner, k, source=source, job=job)
+    files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
+    check_writing(source, learner, **files, force=force, csv=csv, table=table)
 
     def write_picks(run: Run) -> dict[str, Any]:
         picks = run.learner.picks()
-        columns, order = picked_rows(picks, run.rows), _order(picks)
-        if output is None and run.goes_on:
-            return columns
-        with writer(output, csv=csv, table=table) as write:
-            facts = {free_name(name, columns): column for name, column in _facts(picks).items()}
-            write({name: _reorder(column, order) for name, column in {**facts, **columns}.items()})
+        columns = picker.with_groups(picked_rows(picks, run.rows), picks)
+        if output is not None or not run.goes_on:
+            with writer(output, csv=csv, table=table) as write:
+                write(listed(picks, columns, only_new=picker.include is not None))
         return columns
 
     def renew(run: Run) -> None:
@@ -50,23 +56,14 @@ def select(
 
     run = job.learn(learner, source, save=save, output=output, renew=renew)
     columns = write_picks(run)
-    success = _success(run.learner, objective)
+    n_picked = np.count_nonzero(run.learner.picks().ids >= 0)
+    success = picker.describe(run.learner) if picker.balance else _success(run.learner, objective)
     say(
-        f"{len(run.learner.picks())} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
+        f"{n_picked} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
         + (f"; picks in {output}" if output else "")
     )
+    picker.write_outliers(run.learner, job, source, output)
     job.write_report(run, columns)
-
-
-def _facts(picks: Picks) -> dict[str, np.ndarray]:
-    """What is told about each pick beside its own columns."""
-    facts = {"position": picks.ids, picks.kind: np.arange(len(picks))}  # as numbered by `predict` and `transform`
-    return facts if picks.weights is None else facts | {"stands_for": np.round(picks.weights, 1)}
-
-
-def _order(picks: Picks) -> np.ndarray:
-    """The picks that stand for most rows first, where that is known."""
-    return np.arange(len(picks)) if picks.weights is None else np.argsort(-picks.weights, kind="stable")
 
 
 def _success(learner: Any, objective: str) -> str:
@@ -75,8 +72,4 @@ def _success(learner: Any, objective: str) -> str:
     return f"{objective}: {-learner.value_ if objective == 'error' else learner.value_:.4g}"
 
 
-def _reorder(column: Any, order: np.ndarray) -> Any:
-    return column.take(order) if hasattr(column, "to_pylist") else np.asarray(column)[order]
-
-
-command = o.with_options(select, [*OBJECTIVES.options(), *Job.options()])
+command = o.with_options(select, [*OBJECTIVES.options(), *Picker.options(), *Job.options()])

@@ -1,6 +1,7 @@
 """`modicum show STATE`: what a saved learner is, holds and has seen."""
 
 import json
+import math
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -10,40 +11,119 @@ from sklearn.base import is_classifier
 
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
-from modicum.contract.learner import Learner
 from modicum.contract.loading import from_content, read_content
 from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
-MOST_NAMES = 12  # of classes or components to print
+MOST_NAMES = 12  # of columns, classes or components to print
 BARS = "▁▂▃▄▅▆▇█"
+MEASURES = ("utility_", "loss_", "value_", "noise_", "free_energy_")
+CURVES = ("utility", "value", "accuracy", "components")
 
 
 def command(
-    path: StatePath, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
+    state: StatePath, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
 ) -> None:
     """Show what a state file holds."""
-    content = read_content(path)
-    learner = from_content(content, str(path))
-    facts = describe(learner) | _checkpoint(content)
+    content = read_content(state)
+    learner = from_content(content, str(state))
+    mark = content.get("checkpoint")
     if as_json:
-        print(json.dumps(facts, default=str, indent=2))
+        facts = numbers(learner)
+        if mark is not None:
+            facts["checkpoint"] = {"finished": mark["finished"], "position": mark["position"]}
+        print(json.dumps(as_plain(facts), indent=2))
         return
-    width = max(map(len, facts))
-    for name, value in facts.items():
+    told = describe(learner)
+    if mark is not None:
+        told["checkpoint"] = f"{'finished' if mark['finished'] else 'stopped'} at row {mark['position']:,}"
+    width = max(map(len, told))
+    for name, value in told.items():
         first, *others = printable(str(value)).splitlines()
         print(f"{name:>{width}}  {first}", *(f"{'':{width}}  {line}" for line in others), sep=NEW_LINE)
 
 
-def describe(learner: Learner) -> dict[str, Any]:
+# ---- for programs ------------------------------------------------------------------------------------
+
+
+def numbers(learner: Any) -> dict[str, Any]:
+    """Facts about a learner, for programs."""
+    facts: dict[str, Any] = {"learner": type(learner).__name__, "params": learner.get_params(deep=False)}
+    if not learner._is_fitted():
+        return facts | {"rows_seen": 0}
+    facts |= {
+        "rows_seen": learner.n_seen_,
+        "n_columns": learner.n_features_in_,
+        "columns": learner.column_names_,
+        "held_rows": learner.n_retained_,
+        "nbytes": learner.nbytes_,
+    }
+    facts |= {name.rstrip("_"): getattr(learner, name) for name in MEASURES if hasattr(learner, name)}
+    if hasattr(learner, "cluster_sizes_"):
+        facts["clusters"] = {"count": len(learner.cluster_sizes_), "sizes": learner.cluster_sizes_}
+    if hasattr(learner, "as_sample"):
+        points, weights = learner.as_sample()
+        facts["summary"] = {"points": len(points), "largest_weight": weights.max()}
+    if hasattr(learner, "clumps_"):
+        facts |= _mixture_numbers(learner)
+    if is_classifier(learner):
+        facts |= {"classes": learner.classes_, "accuracy": learner.accuracy_, "candidates": learner.candidates_}
+    history = getattr(learner, "history_", {})
+    if any(len(history.get(name, ())) for name in CURVES):
+        facts["history"] = {name: history[name] for name in ("n_seen", *CURVES) if name in history}
+    return facts | _guarantee(learner)
+
+
+def _mixture_numbers(learner: Any) -> dict[str, Any]:
+    kept = learner.clumps_
+    pairs = zip(learner.component_names_, learner.weights_, strict=True)
+    clumps = kept["counts"][kept["is_clump"]]
+    return {
+        "components": [{"name": name, "weight": weight} for name, weight in pairs],
+        "clumps": {"count": len(clumps), "rows": clumps.sum(), "single_rows": np.count_nonzero(~kept["is_clump"])},
+    }
+
+
+def _guarantee(learner: Any) -> dict[str, Any]:
+    if hasattr(learner, "guarantee"):
+        with suppress(ValueError):  # no theorem applies to these parameters
+            found = learner.guarantee()
+            names = ("confidence", "conditions", "says_something")
+            return {"guarantee": {"text": str(found)} | {name: getattr(found, name) for name in names}}
+    return {}
+
+
+def as_plain(value: Any) -> Any:
+    """A value as JSON has it: numbers without numpy's types, null for those that are not finite.
+
+    >>> as_plain({"sizes": np.array([1.0, np.nan]), "n": np.int64(3), "kernel": slice(2)})
+    {'sizes': [1.0, None], 'n': 3, 'kernel': 'slice(None, 2, None)'}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(name): as_plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+# ---- for people --------------------------------------------------------------------------------------
+
+
+def describe(learner: Any) -> dict[str, Any]:
     """Facts about a learner, for people."""
     facts: dict[str, Any] = {"learner": " ".join(repr(learner).split())}
     if not learner._is_fitted():
         return facts | {"rows seen": "none yet"}
     columns = "column" if learner.n_features_in_ == 1 else "columns"
     facts["rows seen"] = f"{learner.n_seen_:,} of {learner.n_features_in_} {columns}"
+    if learner.column_names_:
+        facts["columns"] = _some(learner.column_names_)
     facts["held"] = f"{learner.n_retained_:,} rows, {format_bytes(learner.nbytes_)}"
-    for name in ("utility_", "loss_", "value_", "noise_", "free_energy_"):
+    for name in MEASURES:
         if hasattr(learner, name):
             facts[name.replace("_", " ").rstrip()] = f"{getattr(learner, name):.6g}"
     if hasattr(learner, "cluster_sizes_"):
@@ -57,34 +137,36 @@ def describe(learner: Learner) -> dict[str, Any]:
     if is_classifier(learner):
         facts |= _classifier(learner)
     history = getattr(learner, "history_", {})
-    for name in ("utility", "value", "accuracy", "components"):
+    for name in CURVES:
         if len(history.get(name, ())):
             facts[f"{name} so far"] = sparkline(history[name])
-    if hasattr(learner, "guarantee"):
-        with suppress(ValueError):  # no theorem applies to these parameters
-            first, *others = str(learner.guarantee()).splitlines()
+    for found in _guarantee(learner).values():
+        if found["says_something"]:  # a vacuous bound would only take room
+            first, *others = found["text"].splitlines()
             facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
     return facts
+
+
+def _some(names: Any) -> str:
+    """The first of some names."""
+    return f"{', '.join(map(str, names[:MOST_NAMES]))}{', …' if len(names) > MOST_NAMES else ''}"
 
 
 def _mixture(learner: Any) -> dict[str, Any]:
     """Facts about a mixture that finds its components."""
     names, shares, kept = learner.component_names_, learner.weights_, learner.clumps_
     clumps, single = kept["counts"][kept["is_clump"]], np.count_nonzero(~kept["is_clump"])
-    largest = np.argsort(-shares, kind="stable")[:MOST_NAMES]
-    shown = ", ".join(f"{names[k]} {shares[k]:.1%}" for k in largest)
+    largest = np.argsort(-shares, kind="stable")
     return {
-        "components": f"{len(names)}: {shown}{', …' if len(names) > MOST_NAMES else ''}",
+        "components": f"{len(names)}: {_some([f'{names[k]} {shares[k]:.1%}' for k in largest])}",
         "clumps": f"{len(clumps):,} of {clumps.sum():,.0f} rows; {single:,} rows are single",
     }
 
 
 def _classifier(learner: Any) -> dict[str, Any]:
     """Facts about a classifier that chooses its settings."""
-    shown = ", ".join(str(label) for label in learner.classes_[:MOST_NAMES])
-    more = ", …" if len(learner.classes_) > MOST_NAMES else ""
     facts = {
-        "classes": f"{len(learner.classes_)}: {shown}{more}",
+        "classes": f"{len(learner.classes_)}: {_some(learner.classes_)}",
         "accuracy": f"{learner.accuracy_:.4f} of rows, each classified before it was learned",
     }
     used, *others = map(_setting, learner.candidates_)
@@ -113,11 +195,3 @@ def sparkline(values: np.ndarray, width: int = 48) -> str:
     low, high = picked.min(), picked.max()
     level = (picked - low) / (high - low) if high > low else np.ones(len(picked))
     return "".join(BARS[int(x * (len(BARS) - 1))] for x in level)
-
-
-def _checkpoint(content: dict[str, Any]) -> dict[str, Any]:
-    """How far the run of a checkpoint has come; nothing for other state files."""
-    mark = content.get("checkpoint")
-    if mark is None:
-        return {}
-    return {"checkpoint": f"{'finished' if mark['finished'] else 'stopped'} at row {mark['position']:,}"}

@@ -10,6 +10,7 @@ from modicum.cli.output import writer
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.run import check_target
+from modicum.cli.safety import check_writing
 from modicum.cli.sources import Reading, Source, naming_source
 from modicum.svm import StreamSVC
 from modicum.svm.suggest import GRID, suggest_C
@@ -25,11 +26,12 @@ def suggest(
     table: o.Table = False,
     **given: Any,
 ) -> None:
-    """Find a good C for StreamSVC in one pass over SOURCE.
+    """Find a good C for a classifier in one pass over SOURCE.
 
     Prints, for each C, the share of the rows that were classified correctly before they were learned. All options of
-    `modicum fit svc` may be given, so that C is that of the model you want.
+    modicum fit svc may be given, so that C is that of the model you want.
     """
+    check_writing(source, csv=csv, table=table)
     reading = Reading.take_from(given)
     model = o.make_learner(StreamSVC, {"C": grid, **given})
     model._check_params()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import modicum
+from modicum.cli.learners import command_name as command_name
 from modicum.families import FAMILIES
 from modicum.kernels import named as kernels
 from modicum.rules.params import ROWS
@@ -27,15 +28,6 @@ _CALL = re.compile(r".*[A-Za-z][\w-]*\(.*\)")
 _DASH = re.compile(r"(?<=[A-Za-z])-(?=[A-Za-z])")
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {ast.Add: operator.add, ast.Mult: operator.mul}
 _WORDS = {"true": True, "false": False, "none": None}
-
-
-def command_name(learner: str) -> str:
-    """The name of a learner as the command line has it.
-
-    >>> command_name("ExemplarClustering"), command_name("OnlineKMeans"), command_name("SparseGPRegressor")
-    ('exemplar-clustering', 'online-kmeans', 'sparse-gp-regressor')
-    """
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", learner).lower()
 
 
 def makers() -> dict[str, Callable[..., Any]]:
@@ -58,6 +50,8 @@ def parameter(cls: type[Any], name: str, text: str | None) -> Any:
     if _CALL.fullmatch(text):
         return called(text)
     known = any(constraint.accepts(text) for constraint in constraints)
+    if ROWS in constraints and not known:
+        raise ValueError(f"--{name.replace('_', '-')} {text}: no such file, and nothing else that it takes.")
     return text if known or text not in makers() else makers()[text]()
 
 

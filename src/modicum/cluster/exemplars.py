@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.cluster.answers import dissimilarities, nearest_exemplars
+from modicum.cluster.answers import dissimilarities, nearest_exemplars, within_dissimilarity
 from modicum.cluster.bounds import SampleBounds
 from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
 from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
@@ -25,8 +25,10 @@ from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
+from modicum.select.apart import Close, within
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.objectives.exemplar import ExemplarObjective
+from modicum.select.swaps import grow
 from modicum.streams import Chunk, Stream, stream
 
 MOST_REFINEMENTS = 5  # times `refine` offers the kept rows; after two or three nothing changes
@@ -59,8 +61,9 @@ class ExemplarClustering(Clusterer):
         Validation rows to keep. None: 32 per exemplar (or 3,000 if that is more), or what the budget allows;
         further ones would cost time in proportion and change little.
     dissimilarity : str, callable or Dissimilarity, default="sqeuclidean"
-        "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; a function of two chunks, of two rows,
-        or, when the rows are Python objects, of two objects. The first argument is the exemplar.
+        "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; "edit-distance" of strings; a function of
+        two chunks, of two rows, or, when the rows are Python objects, of two objects. The first argument is the
+        exemplar.
     phantom : str, row or float, default="far"
         The phantom exemplar: "far" (farther from every row than any exemplar, so that only the mean dissimilarity
         to the nearest exemplar matters), the "mean" of the stream, the "origin", "random" (a random vector of the
@@ -80,6 +83,9 @@ class ExemplarClustering(Clusterer):
         Initial exemplars; they may be replaced.
     locked : rows or None, default=None
         Exemplars that are never replaced; they count towards `n_exemplars`.
+    min_distance : float or None, default=None
+        No two exemplars are within this of each other: 0 leaves out duplicates, more near duplicates. It is the
+        distance if the dissimilarity is (squared) Euclidean, otherwise the dissimilarity.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -121,6 +127,7 @@ class ExemplarClustering(Clusterer):
     """
 
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
+    _count_param = "n_exemplars"
     _constraints = {
         "n_exemplars": [Int(1)],
         "budget": [NULL, BUDGET],
@@ -133,6 +140,7 @@ class ExemplarClustering(Clusterer):
         "confidence": [NULL, Number(0.0, 1.0, open_ends=True)],
         "initial": [NULL, ROWS],
         "locked": [NULL, ROWS],
+        "min_distance": [NULL, Number(0.0)],
         "random_state": [RANDOM_STATE],
     }
 
@@ -173,6 +181,7 @@ class ExemplarClustering(Clusterer):
         confidence: float | None = None,
         initial: Any = None,
         locked: Any = None,
+        min_distance: float | None = None,
         random_state: Any = None,
     ):
         self.n_exemplars = n_exemplars
@@ -186,9 +195,15 @@ class ExemplarClustering(Clusterer):
         self.confidence = confidence
         self.initial = initial
         self.locked = locked
+        self.min_distance = min_distance
         self.random_state = random_state
 
     # ---- learning --------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.min_distance is not None and self.confidence is not None:
+            raise ValueError(f"{type(self).__name__}: min_distance can't be combined with confidence. Leave one out.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ExemplarClustering":
         """Forget, then learn from X; with `patience`, repeat passes over X until swaps no longer gain enough."""
@@ -272,7 +287,15 @@ class ExemplarClustering(Clusterer):
             self._history.record(n_seen, offers.n_candidates, F.value, F.loss, offers.n_swaps, offers.n_evaluations)
 
     def _rules(self) -> SwapRules:
-        return SwapRules(self.swaps, self.min_gain, self.confidence)
+        return SwapRules(self.swaps, self.min_gain, self.confidence, self._close())
+
+    def _close(self) -> Close | None:
+        """Whether rows are too close to be exemplars both."""
+        if self.min_distance is None:
+            return None
+        if self._kind != "objects" and self.dissimilarity in ("sqeuclidean", "euclidean"):
+            return within(self.min_distance)
+        return within_dissimilarity(self._dissimilarity(), self.min_distance)
 
     def _end_of_stream(self) -> None:
         judged_all = self._n_chunks == 1  # every candidate, by the present validation sample
@@ -425,10 +448,10 @@ class ExemplarClustering(Clusterer):
         return float(np.average(np.maximum(phantom - distance, 0), weights=sample_weight))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
-        """Cluster, row id of its exemplar and dissimilarity to it, for each row."""
+        """The cluster of each row as its prediction, the row id of its exemplar and the dissimilarity to it."""
         X = self._check_input(X)
         label, distance = nearest_exemplars(self._objective, X)
-        return {"cluster": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
+        return {"prediction": label, "exemplar": self.exemplar_ids_[label], "dissimilarity": distance}
 
     # ---- how good it is --------------------------------------------------------------------------
 
@@ -479,11 +502,28 @@ class ExemplarClustering(Clusterer):
     # ---- contract --------------------------------------------------------------------------------
 
     def _takes_objects(self, X: Any) -> bool:
-        return callable(self.dissimilarity) and are_objects(X)
+        return are_objects(X) and (callable(self.dissimilarity) or as_dissimilarity(self.dissimilarity).takes_objects)
 
     def _may_fail_midway(self) -> bool:
-        is_named = isinstance(self.dissimilarity, str) and self.dissimilarity in NAMED
-        return not is_named or self._rows_differ_in_size()
+        named = NAMED.get(self.dissimilarity) if isinstance(self.dissimilarity, str) else None
+        return named is None or named.takes_objects or self._rows_differ_in_size()
+
+    def _resize(self, count: int, budget: Any) -> None:
+        """Keep the best `count` exemplars from now on, within another budget; not for learners with `locked` rows."""
+        self.n_exemplars, self.budget = count, budget
+        if not self._is_fitted():
+            return
+        old, ids = self._objective, self.exemplar_ids_
+        sizes = Sizes(count, average_bytes(old.rows.values), old.near.itemsize)
+        self._sample.shrink(old, min(self._sample.size, sizes.n_validation(budget, self.n_validation)))
+        rows, candidates = old.rows.values, old.chosen.values
+        new = ExemplarObjective(old.dissimilarity, old.phantom, rows, count, self._sample.size)
+        new.put_rows(np.arange(n_rows(rows)), rows, self._sample.shares())
+        self._objective, self._ids = new, np.full(count, -1)
+        own = self._sample.excluded(self._sample.slots_of(ids))
+        for i, slot in grow(new.look(candidates, own=own), count, -np.inf):
+            self._ids[slot] = ids[i]
+        self._derived = {}
 
     def _merge(self, other: "ExemplarClustering") -> None:
         """Merge the validation samples, then offer the other's exemplars and the merged sample as candidates."""

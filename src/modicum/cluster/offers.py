@@ -9,7 +9,8 @@ import numpy as np
 from modicum.cluster.racing import Race
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import Real, Whole
-from modicum.select.objectives.exemplar import ExemplarBlock, ExemplarObjective, Prepared
+from modicum.select.apart import ApartBlock, Close
+from modicum.select.objectives.exemplar import ExemplarObjective, Prepared
 from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
 from modicum.state.part import Part
 
@@ -24,6 +25,7 @@ class SwapRules:
     swaps: str
     min_gain: float
     confidence: float | None
+    close: Close | None = None  # rows of which no two may be exemplars
 
     @property
     def most(self) -> int | None:
@@ -92,7 +94,10 @@ class Offers(Part):
         """Add or swap in candidates."""
         if rules.confidence is not None and not F.n_missing:
             return self._race(F, candidates, excluded, rules, rng)
-        block, missing = F.look(candidates, prepared, excluded), F.n_missing
+        block: Any = F.look(candidates, prepared, excluded)
+        missing = F.n_missing
+        if rules.close is not None:
+            block = ApartBlock(block, rules.close)
         self.n_evaluations += n_rows(candidates) * len(F.rows)
         changes = self._grow(block, min(missing, rules.most or missing))
         if not F.n_missing and (not changes or rules.most is None):
@@ -112,7 +117,7 @@ class Offers(Part):
         self.n_evaluations_saved += n_rows(candidates) * len(F.rows) - race.n_evaluations
         return changes
 
-    def _grow(self, block: ExemplarBlock, most: int) -> Changes:
+    def _grow(self, block: Any, most: int) -> Changes:
         """Fill free slots; in rounds, since the noise level falls with the loss."""
         F = block.objective
         added: Changes = []

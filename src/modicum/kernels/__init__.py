@@ -1,6 +1,6 @@
 """Kernels and dissimilarities, named or any callable, computed chunk against chunk."""
 
-from modicum.kernels.dissimilarity import Dissimilarity, as_dissimilarity
+from modicum.kernels.dissimilarity import Dissimilarity, EditDistance, as_dissimilarity
 from modicum.kernels.dot import Linear, Polynomial
 from modicum.kernels.function import FunctionKernel
 from modicum.kernels.hamming import Hamming
@@ -19,6 +19,7 @@ __all__ = [
     "KERNEL",
     "RBF",
     "Dissimilarity",
+    "EditDistance",
     "FunctionKernel",
     "Hamming",
     "Kernel",

@@ -1,9 +1,9 @@
 """Dissimilarities between two chunks of rows.
 
-Named ones (`sqeuclidean`, `euclidean`, `cosine` and every metric name of scikit-learn), or any callable: on
-two chunks (returns a matrix), on two rows, or on two Python objects (returns a number). A dissimilarity need only be a
-non-negative function; it need not be symmetric or a metric. The first argument is the candidate or exemplar, the
-second the row it would represent.
+Named ones (`sqeuclidean`, `euclidean`, `cosine` and every metric name of scikit-learn; `edit-distance` of strings), or
+any callable: on two chunks (returns a matrix), on two rows, or on two Python objects (returns a number). A
+dissimilarity need only be a non-negative function; it need not be symmetric or a metric. The first argument is the
+candidate or exemplar, the second the row it would represent.
 """
 
 from abc import abstractmethod
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from modicum._optional import require
 from modicum.exceptions import DataError
 from modicum.kernels.pairs import fill
 from modicum.numeric.distances import square_norms
@@ -169,11 +170,40 @@ class Function(Dissimilarity):
         _check_answers(out)
 
 
-NAMED: dict[str, Callable[[], Dissimilarity]] = {
+class EditDistance(Dissimilarity):
+    """Levenshtein distance of strings divided by the length of the longer one: from 0 (equal) to 1.
+
+    The least number of characters to insert, drop or change. Case and spaces count; two empty strings are equal.
+    """
+
+    takes_objects = True
+    takes_sparse = False
+
+    def prepare(self, rows: Any) -> list[str]:
+        return _strings(rows)
+
+    def to(self, candidates: Any, prepared: Any, out: np.ndarray) -> None:
+        process = require("rapidfuzz.process", 'the dissimilarity "edit-distance"')
+        scorer = require("rapidfuzz.distance", 'the dissimilarity "edit-distance"').Levenshtein.normalized_distance
+        out[:] = process.cdist(_strings(candidates), prepared, scorer=scorer, dtype=np.float64)
+
+
+def _strings(rows: Any) -> list[str]:
+    """Rows that are strings; a `DataError` about the first that is not."""
+    if not isinstance(rows, list):
+        raise DataError('the dissimilarity "edit-distance" compares strings, but the rows are numbers.')
+    wrong = [row for row in rows if not isinstance(row, str)]
+    if wrong:
+        raise DataError(f'the dissimilarity "edit-distance" compares strings; got {wrong[0]!r}. Drop or fill it.')
+    return rows
+
+
+NAMED: dict[str, type[Dissimilarity]] = {
     "sqeuclidean": SquaredEuclidean,
     "euclidean": Euclidean,
     "l2": Euclidean,
     "cosine": Cosine,
+    "edit-distance": EditDistance,
 }
 
 

@@ -277,12 +277,12 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return self
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
-        """Component, its name, log-density and novelty of each row."""
+        """The component of each row as its prediction, its name, the log-density and the novelty."""
         joint = self._log_joint(X)
         found, density = joint[:, :-1].argmax(axis=1), logsumexp(joint, axis=1)
         names = np.array(self._mixture().names)[found]
         return {
-            "component": found,
+            "prediction": found,
             "name": names,
             "log_density": density,
             "novelty": np.exp(joint[:, -1] - density),

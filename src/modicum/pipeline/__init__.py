@@ -1,5 +1,6 @@
 """Pipelines: preparation and learning of rows as people have them, as one learner."""
 
+from modicum.pipeline.images import use_features
 from modicum.pipeline.one_by_one import OneByOne
 from modicum.pipeline.preparation import Preparation
 from modicum.pipeline.principal_components import PrincipalComponents
@@ -15,4 +16,5 @@ __all__ = [
     "StreamPipeline",
     "TableEncoder",
     "make_pipeline",
+    "use_features",
 ]

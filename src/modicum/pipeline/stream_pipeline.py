@@ -16,7 +16,7 @@ from modicum.exceptions import DataWarning, StateError
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
-from modicum.pipeline.tables import TakesTables
+from modicum.pipeline.tables import TakesTables, as_written
 from modicum.rows import BufferedRows, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
@@ -197,7 +197,10 @@ class StreamPipeline(TakesTables):
         limit = as_budget(params.get("budget")).nbytes
         if limit is None:
             return learner
-        room = limit - sum(step.nbytes_ for step in preparations)
+        taken = sum(step.nbytes_ for step in preparations)
+        if taken > limit // 2:
+            raise as_budget(params["budget"]).too_small(2 * taken, f"{type(self).__name__}: the preparation")
+        room = limit - taken
         each = self._record_bytes(X) / max(1, Z.shape[1] * Z.dtype.itemsize)
         return learner.set_params(budget=f"{int(SPARE * room / (1 + each))} B")
 
@@ -387,7 +390,7 @@ class StreamPipeline(TakesTables):
         if found is None or ready._records is None:
             return found
         rows, ids = ready._records.find(found.ids)
-        return Picks(found.kind, rows, ids, found.weights, found.targets)
+        return Picks(found.kind, as_written(rows), ids, found.weights, found.targets)
 
     # ---- contract --------------------------------------------------------------------------------
 

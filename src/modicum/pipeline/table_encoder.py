@@ -1,6 +1,7 @@
 """Any table to numbers, decided by its first rows."""
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from modicum.pipeline.images import DESCRIPTORS
 from modicum.pipeline.kinds import IGNORED, Suggestion, suggest
 from modicum.pipeline.preparation import Preparation
 from modicum.pipeline.tables import TakesTables
-from modicum.rows import n_rows
+from modicum.rows import is_table, n_rows
 from modicum.rules.invariants import Each, Is, Whole
 from modicum.rules.params import NULL, Int, OneOf, Where
 from modicum.streams.readers.tables import FILE, ROW
@@ -73,7 +74,7 @@ class TableEncoder(TakesTables, Preparation):
     text_width : int, default=None
         Columns for each text. By default 65,536 in a sparse matrix if all columns are texts, otherwise 64.
     features : str, default="descriptors"
-        What describes pictures: "descriptors", or "module:function" for a function from pictures to an array.
+        What describes pictures: "descriptors", or `use_features(function)` for a function from pictures to an array.
 
     Attributes
     ----------
@@ -292,9 +293,10 @@ class TableEncoder(TakesTables, Preparation):
             try:
                 yield column, column.parse(cells)
             except ValueError as error:
+                where = _place(X, _first_wrong(column, cells))
                 raise DataError(
-                    f"{type(self).__name__}: column {column.name!r} is a {column.kind}, but {error}. Convert it, or "
-                    "leave it out."
+                    f"{type(self).__name__}: {where}column {column.name!r} is a {column.kind}, but {error}. Convert "
+                    "it, or leave it out."
                 ) from None
 
     def _encode(self, X: Any) -> Any:
@@ -406,7 +408,25 @@ def _insisted(cells: Any, found: Suggestion) -> Suggestion:
 
 def _gap(X: Any, row: int, name: str, owner: str) -> DataError:
     """The error about a missing value, which names file and row if they are known."""
-    where = f"row {row}"
-    if hasattr(X, "column_names") and FILE in X.column_names and ROW in X.column_names:
-        where = f"{X.column(FILE)[row].as_py()}: data row {X.column(ROW)[row].as_py():,}"
-    return DataError(f"{owner}: {where}, column {name!r}: missing value. Fill it in, or take --missing impute or drop.")
+    where = _place(X, row) or f"row {row}, "
+    return DataError(f"{owner}: {where}column {name!r}: missing value. Fill it in, or take --missing impute or drop.")
+
+
+def _place(X: Any, row: int) -> str:
+    """The file and the row of a table of a stream."""
+    if not is_table(X) or FILE not in X.column_names or ROW not in X.column_names:
+        return ""
+    return f"{X.column(FILE)[row].as_py()}: data row {X.column(ROW)[row].as_py():,}, "
+
+
+def _first_wrong(column: Column, cells: Any) -> int:
+    """The first cell that can't be parsed."""
+
+    def fails(count: int) -> bool:
+        try:
+            column.parse(cells[:count])
+        except ValueError:
+            return True
+        return False
+
+    return bisect_left(range(1, len(cells) + 1), True, key=fails)

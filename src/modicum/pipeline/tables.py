@@ -1,6 +1,7 @@
 """Tables: data frames, lists of dicts and of strings, as Arrow tables; and learners that take them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from modicum._optional import require
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
 from modicum.rows import is_sparse, is_table
+from modicum.streams.readers.tables import WHOLE
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 TEXT_COLUMN = "text"  # of rows that are strings
@@ -56,6 +58,19 @@ def as_table(X: Any) -> Any:
         except (pa.ArrowException, TypeError) as error:
             raise DataError(f"rows as dicts must have values of one type under each key: {error}") from None
     return None
+
+
+def as_written(rows: Any) -> Any:
+    """Rows of a table with whole numbers that were read as floats as integers again; other rows as they are."""
+    if not is_table(rows):
+        return rows
+    import pyarrow as pa
+
+    for j, field in enumerate(rows.schema):
+        if (field.metadata or {}) == WHOLE:
+            with suppress(pa.ArrowException):  # there are fractions after all
+                rows = rows.set_column(j, field.name, rows.column(j).cast(pa.int64()))
+    return rows
 
 
 def _one_table(table: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum.plot.curves import AXIS
-from modicum.plot.formatting import clipped, percent, short
+from modicum.plot.formatting import label, percent, short
 from modicum.plot.images import check_image
 from modicum.plot.style import FONT, LIGHT, PALETTE, WIDTH, empty_figure, format_ticks, name_axes, new_figure, shades
 
@@ -35,7 +35,7 @@ def accuracy_over_stream(classifier: Any) -> "Figure":
     format_ticks(axes.yaxis, lambda share: f"{100 * share:.4g}%")
     axes.set_ylim(top=min(1.0, axes.get_ylim()[1]))
     axes.margins(x=0.02)
-    axes.legend(frameon=False, fontsize=FONT, labelcolor=LIGHT["soft"], loc="lower right")
+    axes.legend(frameon=False, fontsize=FONT, labelcolor=LIGHT["soft"], loc="best")
     return figure
 
 
@@ -79,7 +79,7 @@ def _largest(classifier: Any) -> tuple[np.ndarray, list[str]]:
     """Counts and names of the classes with the most rows, in the order of `classes_`."""
     counts = classifier.confusion_
     shown = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_CLASSES])
-    return counts[np.ix_(shown, shown)], [clipped(str(classifier.classes_[i]), NAME) for i in shown]
+    return counts[np.ix_(shown, shown)], [label(str(classifier.classes_[i]), NAME) for i in shown]
 
 
 def weight_images(classifier: Any, image: tuple[int, ...]) -> "Figure":
@@ -102,7 +102,7 @@ def weight_images(classifier: Any, image: tuple[int, ...]) -> "Figure":
         axes.set(xticks=[], yticks=[])
         for spine in axes.spines.values():
             spine.set_color(LIGHT["line"])
-        axes.set_title(clipped(names[i], NAME), fontsize=FONT, color=LIGHT["soft"], parse_math=False)
+        axes.set_title(label(names[i], NAME), fontsize=FONT, color=LIGHT["soft"], parse_math=False)
     return figure
 
 
@@ -115,7 +115,7 @@ def largest_weights(classifier: Any, machine: int = 0) -> "Figure":
     figure, axes = new_figure(0.9 + 0.2 * len(order))
     colours = [PALETTE[0] if weight >= 0 else PALETTE[1] for weight in weights[order]]
     axes.barh(range(len(order)), weights[order], color=colours, height=0.7)
-    axes.set_yticks(range(len(order)), [clipped(names[i], NAME) for i in order], parse_math=False)
+    axes.set_yticks(range(len(order)), [label(names[i], NAME) for i in order], parse_math=False)
     axes.grid(visible=False, axis="y")
     axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
     axes.axvline(0, color=LIGHT["soft"], linewidth=0.8)
@@ -127,7 +127,7 @@ def largest_weights(classifier: Any, machine: int = 0) -> "Figure":
 
 def machine_names(classifier: Any) -> list[str]:
     """The class that each row of `coef_` is for: of two classes, the second."""
-    names = [str(label) for label in classifier.classes_]
+    names = [str(name) for name in classifier.classes_]
     return names if len(names) > 2 else names[-1:]
 
 

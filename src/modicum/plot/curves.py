@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum.plot.formatting import short
+from modicum.plot.labels import PLACES, place_labels
 from modicum.plot.style import FONT, LIGHT, format_ticks, name_axes, new_figure
 from modicum.select import BlockGreedy
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXIS = "rows seen"
+BESIDE_END = (PLACES[7], PLACES[6], PLACES[1])  # off the curve, which comes from the left
 ORDERS = 50  # ratio of the largest to the smallest value from which an axis is logarithmic
 
 
@@ -36,8 +38,7 @@ def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps"
     if estimated:
         end = n_seen[-1], sign * selector.value_
         axes.plot(*end, "o", color=LIGHT["accent"], markersize=6)
-        look = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
-        axes.annotate("true value", end, color=LIGHT["accent"], fontsize=FONT, **look)
+        place_labels(axes, [end], ["true value"], BESIDE_END, color=LIGHT["accent"], fontsize=FONT)
     return figure
 
 
@@ -47,6 +48,8 @@ def components_over_stream(mixture: Any) -> "Figure":
     n_seen = history["n_seen"]
     figure, axes = _curve(n_seen, history["components"], "components")
     axes.yaxis.get_major_locator().set_params(integer=True)
+    if np.ptp(history["components"]) == 0:
+        axes.set_ylim(history["components"][0] - 1, history["components"][0] + 1)  # room for ticks at integers
     _second_curve(axes, n_seen, history["free_energy"] / n_seen, "free energy per row", filled=False)
     return figure
 

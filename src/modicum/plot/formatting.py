@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+UNITS = "[KMGT]iB|bytes?|B|rows|ms|s|min|h|million|billion|trillion|[kMGT]|%"
+NUMBER = re.compile(rf"[<-]?\d[\d,.]*(e[+-]?\d+)?(\s?({UNITS}))?( \d+ (min|s))?|-?inf|nan")
 _WORDS = ((1e12, "trillion"), (1e9, "billion"))
 
 
@@ -140,6 +142,25 @@ def _rounded(value: float, digits: int) -> float:
 def _decimals(value: float, digits: int) -> int:
     """How many decimals show this many digits of a number."""
     return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+
+
+def is_number_like(text: str) -> bool:
+    """Whether a text is a number, perhaps with a unit, that must not be broken into lines.
+
+    >>> [is_number_like(text) for text in ("1,234,567", "-1.5e-07", "64 MiB", "2 h 5 min", "<0.1%", "3 blind mice")]
+    [True, True, True, True, True, False]
+    """
+    return NUMBER.fullmatch(text) is not None
+
+
+def label(text: str, most: int) -> str:
+    """A name on one line of at most `most` characters, as it may come from a file.
+
+    >>> label("price\\tin  euros\\x00", 40), label("a name that goes on", 10)
+    ('price in euros', 'a name th…')
+    """
+    readable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return clipped(" ".join(readable.split()), most)
 
 
 def clipped(text: str, most: int = 160) -> str:

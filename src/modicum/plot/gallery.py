@@ -1,5 +1,6 @@
 """Rows to look at, as pictures, texts or a table."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -8,7 +9,7 @@ import numpy as np
 
 from modicum.contract.picks import Picks
 from modicum.plot.formatting import about, clipped, count, percent
-from modicum.plot.images import as_pictures, data_uri
+from modicum.plot.images import as_pictures, data_uri, file_uri
 from modicum.plot.page import Block, Card, Cards, Column, Context, Table
 from modicum.rows import is_sparse, n_rows, take
 
@@ -17,6 +18,7 @@ MOST_COLUMNS = 24
 MOST_ENTRIES = 10  # of a sparse row
 MOST_LETTERS = 320  # of a text
 PICTURE_BYTES = 700_000  # all pictures together
+FILE_BYTES = 3_000_000  # all thumbnails of picture files together
 CAPTION_COLUMNS = 3  # columns shown below a picture or text
 
 
@@ -109,6 +111,34 @@ def _pictures(exhibit: Exhibit, image: tuple[int, ...], others: Sequence[Column]
             break
         cards.append(_card(exhibit, i, others, picture=address))
     return Cards(cards), _left_out(len(cards), len(exhibit))
+
+
+def picture_gallery(
+    paths: Sequence[str | None],
+    captions: Sequence[Sequence[str]] | None = None,
+    weights: np.ndarray | None = None,
+    *,
+    exact: bool = False,
+) -> tuple[Cards, str]:
+    """Cards of picture files in the given order, and a note of what is left out.
+
+    A card has the file's name, the rows that it stands for (`weights`, rounded unless `exact`) and further `captions`.
+    A file that can't be read is a grey box.
+    """
+    cards: list[Card] = []
+    room = FILE_BYTES
+    for i, path in enumerate(paths[:MOST_ROWS]):
+        name = "no picture" if path is None else os.path.basename(os.fsdecode(path))
+        address = file_uri(path or "", name)
+        room -= len(address)
+        if room < 0:
+            break
+        caption, bar = [name], None
+        if weights is not None:
+            caption.append(f"stands for {count(weights[i]) if exact else about(weights[i])}")
+            bar = float(weights[i] / (np.max(weights) or 1.0))
+        cards.append(Card([*caption, *(captions[i] if captions is not None else ())], picture=address, bar=bar))
+    return Cards(cards), _left_out(len(cards), len(paths))
 
 
 def _texts(exhibit: Exhibit, texts: list[str], others: Sequence[Column]) -> tuple[Cards, str]:

@@ -1,12 +1,15 @@
-"""Rows that are flattened pictures: contact sheets and thumbnails."""
+"""Pictures, of rows that are flattened ones or of files: contact sheets and thumbnails."""
 
 import base64
+import html
 import io
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from modicum.exceptions import DataError
+from modicum.pipeline.images import load_picture
 from modicum.plot.style import WIDTH, new_figure
 from modicum.rows import is_sparse, n_rows
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 CONTRAST = (0.5, 99.5)  # percentiles of all pixels, drawn as black and white
 THUMBNAIL = 96  # pixels on the longer side, at most
+PHOTOGRAPH = 160  # the same, of a picture file
 
 
 def exemplar_images(learner: Any, image: tuple[int, ...]) -> "Figure":
@@ -80,3 +84,24 @@ def data_uri(picture: np.ndarray) -> str:
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+
+
+def file_uri(path: str, name: str) -> str:
+    """A thumbnail of a picture file as a data URI; a grey box with the name if the file can't be read."""
+    try:
+        image = load_picture(path, PHOTOGRAPH)
+    except DataError:
+        return _grey_box(name)
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=80, optimize=True)
+    return "data:image/jpeg;base64," + base64.b64encode(out.getvalue()).decode()
+
+
+def _grey_box(name: str) -> str:
+    words = html.escape(name if len(name) <= 20 else f"…{name[-19:]}")
+    drawing = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{PHOTOGRAPH}" height="{PHOTOGRAPH}"><rect width="100%" '
+        f'height="100%" fill="#ccc"/><text x="50%" y="50%" font-family="sans-serif" font-size="13" fill="#444" '
+        f'text-anchor="middle">{words}</text></svg>'
+    )
+    return "data:image/svg+xml;base64," + base64.b64encode(drawing.encode(errors="replace")).decode()

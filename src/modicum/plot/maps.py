@@ -7,8 +7,9 @@ import numpy as np
 from modicum._optional import require
 from modicum.plot.formatting import short
 from modicum.plot.images import as_pictures
+from modicum.plot.limits import Frame, note_beyond
 from modicum.plot.projections import Projection, project, scale
-from modicum.plot.style import LIGHT, PALETTE, WIDTH, format_ticks, name_axes, new_figure
+from modicum.plot.style import LIGHT, PALETTE, WIDTH, any_script, format_ticks, name_axes, new_figure
 from modicum.rows import n_rows, take
 from modicum.select import BlockGreedy
 
@@ -41,13 +42,15 @@ def exemplar_map(learner: Any, *, image: tuple[int, ...] | None = None) -> "Figu
     hue = np.empty(len(order), int)
     hue[order] = spread_colours(shown.markers[order], len(PALETTE))
     colours = np.array(PALETTE)[hue]
-    figure, axes = new_map(shown)
+    figure, axes, frame = new_map(shown)
     area = np.clip(20_000 / len(shown.rows), 6, 18)
-    axes.scatter(*shown.rows.T, s=area, c=colours[labels], alpha=0.5, linewidths=0, rasterized=True)
+    look = {"alpha": 0.5, "linewidths": 0, "rasterized": True}
+    beyond = frame.scatter(axes, shown.rows, area, colours[labels], **look)
     sizes = picks.weights / max(picks.weights.max(), 1e-300)
-    draw_markers(axes, shown.markers, LARGEST_DOT * np.maximum(sizes, 0.06), colours)
+    draw_markers(axes, frame, shown.markers, LARGEST_DOT * np.maximum(sizes, 0.06), colours)
+    note_beyond(axes, beyond)
     if image is not None:
-        _draw_pictures(axes, as_pictures(picks.rows, image)[order], shown.markers[order], colours[order])
+        _draw_pictures(axes, frame, as_pictures(picks.rows, image)[order], shown.markers[order], colours[order])
     return figure
 
 
@@ -57,15 +60,15 @@ def prototype_map(selector: Any, *, image: tuple[int, ...] | None = None) -> "Fi
     shown = project(selector, prototypes, prototypes)
     blocks = selector.blocks_ if isinstance(selector, BlockGreedy) else np.zeros(len(shown.markers), int)
     colours = np.array(PALETTE)[blocks % len(PALETTE)]
-    figure, axes = new_map(shown)
-    draw_markers(axes, shown.markers, np.full(len(colours), EQUAL_DOT), colours)
+    figure, axes, frame = new_map(shown)
+    note_beyond(axes, draw_markers(axes, frame, shown.markers, np.full(len(colours), EQUAL_DOT), colours))
     if image is not None:
-        _draw_pictures(axes, as_pictures(prototypes, image), shown.markers, colours)
+        _draw_pictures(axes, frame, as_pictures(prototypes, image), shown.markers, colours)
     return figure
 
 
-def new_map(shown: Projection) -> tuple["Figure", Any]:
-    """A square figure with named axes."""
+def new_map(shown: Projection) -> tuple["Figure", Any, Frame]:
+    """A square figure with named axes, and the part of the plane that it shows: a few far rows are left out."""
     figure, axes = new_figure(WIDTH * 1.2)
     axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
     name_axes(axes, *shown.names)
@@ -74,27 +77,32 @@ def new_map(shown: Projection) -> tuple["Figure", Any]:
     if not shown.has_units:
         axes.spines["bottom"].set_visible(False)
         axes.set(xticks=[], yticks=[])
-    return figure, axes
+    frame = Frame.of(shown.rows)
+    frame.apply(axes, np.concatenate([shown.rows, shown.markers]))
+    return figure, axes, frame
 
 
-def draw_markers(axes: Any, positions: np.ndarray, areas: np.ndarray, colours: np.ndarray) -> None:
-    """Outlined dots."""
+def draw_markers(axes: Any, frame: Frame, positions: np.ndarray, areas: np.ndarray, colours: np.ndarray) -> int:
+    """Outlined dots, or triangles at the border of the frame; returns the number of the latter."""
     look = {"linewidths": 1.1, "edgecolors": LIGHT["ink"], "rasterized": len(areas) > MOST_DOTS}
-    axes.scatter(*positions.T, s=areas, c=colours, zorder=3, **look)
+    return frame.scatter(axes, positions, areas, colours, zorder=3, **look)
 
 
-def _draw_pictures(axes: Any, pictures: np.ndarray, positions: np.ndarray, colours: np.ndarray) -> None:
+def _draw_pictures(axes: Any, frame: Frame, pictures: np.ndarray, positions: np.ndarray, colours: np.ndarray) -> None:
     """Draw pictures in their order where they do not overlap; the others remain dots."""
+    inside = ~frame.beyond(positions).any(axis=1)
+    pictures, positions, colours = pictures[inside], positions[inside], colours[inside]
     box = require("matplotlib.offsetbox", "plots")
     figure = axes.get_figure()
-    figure.draw_without_rendering()  # positions on paper are known once the layout is
+    with any_script():
+        figure.draw_without_rendering()  # positions on paper are known once the layout is
     points = axes.transData.transform(positions) * 72 / figure.dpi
     for i in _apart(points, 1.2 * PICTURE_POINTS)[:MOST_PICTURES]:
         zoom = PICTURE_POINTS / pictures.shape[2]
         picture = box.OffsetImage(pictures[i], zoom=zoom, cmap="gray", interpolation="nearest")
         picture.image.set_clim(0, 255)
-        frame = {"edgecolor": colours[i], "linewidth": 1.4, "facecolor": "none"}
-        axes.add_artist(box.AnnotationBbox(picture, positions[i], pad=0, bboxprops=frame, zorder=4))
+        border = {"edgecolor": colours[i], "linewidth": 1.4, "facecolor": "none"}
+        axes.add_artist(box.AnnotationBbox(picture, positions[i], pad=0, bboxprops=border, zorder=4))
 
 
 def _apart(points: np.ndarray, least: float) -> list[int]:

@@ -20,6 +20,8 @@ class Context:
     picks: Mapping[str, Sequence[Any]] | None = None
     image: tuple[int, ...] | None = None
     text: str | None = None
+    preparation: Sequence[tuple[str, str, str]] | None = None
+    learned_from: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table(Block):
+    """Columns of cells; a compact one takes less height and scrolls sooner."""
+
     kind = "table"
     columns: Sequence[Column]
+    compact: bool = False
 
     @property
     def n_rows(self) -> int:

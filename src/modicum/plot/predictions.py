@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from modicum.plot.formatting import percent, short
+from modicum.plot.limits import Frame, note_beyond
 from modicum.plot.style import FONT, LIGHT, WIDTH, format_ticks, name_axes, new_figure
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ def predicted_and_true(predicted: np.ndarray, true: np.ndarray) -> "Figure":
     axes.grid(axis="x", color=LIGHT["line"], linewidth=0.7)
     axes.axline((true.mean(), true.mean()), slope=1, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)))
     area = np.clip(20_000 / max(1, len(true)), 4, 18)
-    axes.scatter(true, predicted, s=area, color=LIGHT["accent"], alpha=0.45, linewidths=0, rasterized=True)
+    points = np.column_stack([true, predicted])
+    frame = Frame.of(points)
+    frame.apply(axes, points)
+    note_beyond(axes, frame.scatter(axes, points, area, LIGHT["accent"], alpha=0.45, linewidths=0, rasterized=True))
     name_axes(axes, "true target", "predicted target")
     for axis in (axes.xaxis, axes.yaxis):
         format_ticks(axis, short)

@@ -8,6 +8,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from modicum.kernels import as_dissimilarity
 from modicum.plot.formatting import percent
+from modicum.plot.limits import are_usual
 from modicum.rows import is_sparse, n_rows
 
 SPARSE_COLUMNS = 50  # sparse rows of fewer columns become dense: too few for a sparse decomposition
@@ -45,7 +46,7 @@ def _principal_components(rows: Any, markers: Any) -> Projection:
     if n_rows(rows) < 2:
         return Projection(np.zeros((1, 2)), np.zeros((n_rows(markers), 2)), ("", ""))
     with np.errstate(invalid="ignore"):  # identical rows have no variance
-        pca = PCA(2, random_state=0).fit(rows)
+        pca = PCA(2, random_state=0).fit(rows if is_sparse(rows) else rows[are_usual(rows)])
     names = component_names(np.nan_to_num(pca.explained_variance_ratio_))
     return Projection(pca.transform(rows), pca.transform(markers), names)
 
@@ -79,6 +80,8 @@ class Plane:
         d = points.shape[1]
         if d <= 2:
             return cls(np.zeros(d), np.eye(2, d), column_pair(learner, d), has_units=True)
+        usual = are_usual(points)
+        points, weights = points[usual], weights[usual]
         mean = weights @ points / weights.sum()
         centered = (points - mean) * np.sqrt(weights)[:, None]
         _, lengths, directions = randomized_svd(centered, 2, random_state=0)

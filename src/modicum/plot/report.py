@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 from modicum import __version__
 from modicum._optional import require
 from modicum.contract.learner import Learner
-from modicum.plot.page import Code, Context, Facts, Page, Section, describe
-from modicum.plot.pages import content_of
+from modicum.plot.formatting import clipped, is_number_like
+from modicum.plot.page import Code, Column, Context, Facts, Page, Section, Table, describe
+from modicum.plot.pages import content_of, final_learner
 from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
 from modicum.state.files import write_atomically
@@ -28,19 +29,23 @@ def write_report(
     picks: Mapping[str, Sequence[Any]] | None = None,
     image: tuple[int, ...] | None = None,
     text: str | None = None,
+    preparation: Sequence[tuple[str, str, str]] | None = None,
+    learned_from: str | None = None,
 ) -> None:
     """Write a report on a learner: one HTML file for offline reading, phones and print.
 
     Parameters
     ----------
     path : where to write
-    learner : a fitted learner of any kind
+    learner : a fitted learner of any kind; of a pipeline (with `encoder_` and `learner_`), the final learner is shown
     command : the command to show
     source : the name of the data
     seconds : the time spent learning
     picks : columns of the chosen rows by name, in the order of `learner.picks()`. Default: the rows themselves
     image : (height, width) or (height, width, 3) if rows are flattened pictures
     text : the column of `picks` to show as text
+    preparation : (column, kind, what was done) for each column of the source, those that were ignored included
+    learned_from : one sentence on what was learned from and what was ignored
 
     Examples
     --------
@@ -54,8 +59,9 @@ def write_report(
     True
     """
     learner._check_fitted()
-    context = Context(command, source, seconds, picks, image, text)
-    write_atomically(path, render(make_page(learner, context)).encode())
+    context = Context(command, source, seconds, picks, image, text, preparation, learned_from)
+    html = render(make_page(final_learner(learner), context))
+    write_atomically(path, html.encode("utf-8", "replace"))  # a name may hold half a character
 
 
 def write_tradeoff_report(
@@ -78,14 +84,16 @@ def write_tradeoff_report(
     sentence, sections = tradeoffs(tram, curves)
     context = Context(command, source)
     page = Page(source or "Tram", "Tram", sentence, [*sections, _parameters(tram, context)])
-    write_atomically(path, render(page).encode())
+    write_atomically(path, render(page).encode("utf-8", "replace"))
 
 
 def make_page(learner: Learner, context: Context) -> Page:
     """The page of a learner, with its parameters at the end."""
     kind = type(learner).__name__
     sentence, sections = content_of(learner, context)
-    return Page(context.source or kind, kind, sentence, [*sections, _parameters(learner, context)])
+    first, others = sections[:1], sections[1:]
+    sections = [*first, *_preparation(context), *others, _parameters(learner, context)]
+    return Page(context.source or kind, kind, sentence, sections)
 
 
 def render(page: Page) -> str:
@@ -94,10 +102,24 @@ def render(page: Page) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("modicum.plot"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    environment.tests["number_like"] = is_number_like
     now = datetime.now().astimezone()
     date = f"{now.day} {now:%B %Y, %H:%M}"
     template = environment.get_template("report.html")
     return template.render(page=page, light=LIGHT, dark=DARK, version=__version__, date=date)
+
+
+def _preparation(context: Context) -> list[Section]:
+    """What was learned from each column of the source, and which were ignored."""
+    if not context.preparation and not context.learned_from:
+        return []
+    names = ("column", "kind", "what was done")
+    cells = zip(*(context.preparation or ()), strict=True)
+    columns = [
+        Column(name, [clipped(str(cell)) for cell in of_all]) for name, of_all in zip(names, cells, strict=False)
+    ]
+    blocks = [Table(columns, compact=True)] if columns else []
+    return [Section("Learned from and ignored", blocks, context.learned_from or "")]
 
 
 def _parameters(estimator: BaseEstimator, context: Context) -> Section:

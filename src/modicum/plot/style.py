@@ -2,14 +2,17 @@
 
 import io
 import re
+import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from modicum._optional import require
+from modicum.plot.formatting import label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +26,8 @@ PALETTE = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
 
 WIDTH = 4.8  # inches: text stays readable on a phone
 FONT = 10
+MOST_LETTERS = 48  # of the label of an axis: as wide as a figure
+TAG = re.compile(r"<[^>]*>")
 RASTER_DPI = 220  # of point clouds, which are rasterized within the SVG
 
 
@@ -48,9 +53,9 @@ def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any
 
 
 def name_axes(axes: Any, x: str, y: str) -> None:
-    """Label the axes; a dollar sign in the name of a column is taken literally."""
-    axes.set_xlabel(x, color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
-    axes.set_ylabel(y, color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
+    """Label the axes; names of columns are taken literally, and cut if they are long."""
+    axes.set_xlabel(label(x, MOST_LETTERS), color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
+    axes.set_ylabel(label(y, MOST_LETTERS), color=LIGHT["soft"], fontsize=FONT, labelpad=6, parse_math=False)
 
 
 def format_ticks(axis: Any, text: Callable[[float], str]) -> None:
@@ -72,20 +77,38 @@ def shades(values: np.ndarray) -> np.ndarray:
 def as_svg(figure: "Figure", alt: str) -> str:
     """The figure as an `<svg>` element for an HTML page, in the colours and the font of the page."""
     out = io.StringIO()
-    with require("matplotlib", "plots").rc_context({"svg.fonttype": "none", "svg.hashsalt": "modicum"}):
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "modicum"}
+    with require("matplotlib", "plots").rc_context(settings), any_script():
         figure.savefig(out, format="svg", transparent=True, dpi=RASTER_DPI)
     text = out.getvalue()
     opening = re.search(r"<svg[^>]*?(viewBox=\"[^\"]*\")[^>]*>", text)
     assert opening is not None
     drawing = re.sub(r"<metadata>.*?</metadata>", "", text[opening.end() :], flags=re.DOTALL)
-    for name, colour in LIGHT.items():
-        drawing = drawing.replace(colour, f"var(--{name})")
-    return f'<svg {opening[1]} role="img" aria-label="{escape(alt)}">{_own_ids(drawing)}'
+    return f'<svg {opening[1]} role="img" aria-label="{escape(alt)}">{_for_page(drawing)}'
 
 
-def _own_ids(drawing: str) -> str:
-    """Keep only ids that are referred to, and make them differ from those of other figures on the page."""
-    used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", drawing))
-    prefix = f"f{zlib.crc32(drawing.encode()):08x}-"
-    drawing = re.sub(r" id=\"([^\"]+)\"", lambda found: found[0] if found[1] in used else "", drawing)
-    return re.sub(r"(id=\"|href=\"#|url\(#)(?=[^\")]+[\")])", rf"\1{prefix}", drawing)
+@contextmanager
+def any_script() -> Iterator[None]:
+    """Text in any script is fine: the page has other fonts than those that figures are measured with."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from|Matplotlib currently does not support")
+        yield
+
+
+def _for_page(drawing: str) -> str:
+    """The drawing with colours of the page, and with ids that differ from those of other figures on it.
+
+    Only tags are changed: texts may look like colours or ids.
+    """
+    tags = "".join(TAG.findall(drawing))
+    used = set(re.findall(r"(?:href=\"|url\()#([^\")]+)", tags))
+    prefix = f"f{zlib.crc32(drawing.encode('utf-8', 'replace')):08x}-"
+
+    def changed(found: re.Match[str]) -> str:
+        tag = found[0]
+        for name, colour in LIGHT.items():
+            tag = tag.replace(colour, f"var(--{name})")
+        tag = re.sub(r" id=\"([^\"]+)\"", lambda own: own[0] if own[1] in used else "", tag)
+        return re.sub(r"(id=\"|href=\"#|url\(#)(?=[^\")]+[\")])", rf"\1{prefix}", tag)
+
+    return TAG.sub(changed, drawing)

@@ -7,6 +7,7 @@ import numpy as np
 
 from modicum._optional import require
 from modicum.plot.formatting import about, duration, measure, short
+from modicum.plot.labels import PLACES, place_labels
 from modicum.plot.style import FONT, LIGHT, PALETTE, format_ticks, name_axes, new_figure
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 HEIGHT = 3.2
 BAND = 0.16  # opacity: bands may overlap
 WIDE = 5  # ratio of largest to smallest from which ticks at 1, 2, 5, 10 are enough
-FEW_ROUNDS = 7  # rounds that are all labelled; labels of more would overlap
+FEW_ROUNDS = 7  # rounds that are all labelled; labels of more would hide the curve
+LEVEL_PLACES = tuple(place for place in PLACES if place[0] < 0 and place[1])  # within the axes, beside the line
+ROUND_PLACES = (PLACES[4], PLACES[5], PLACES[6], PLACES[7])
 BACKGROUND = {"facecolor": LIGHT["paper"], "edgecolor": "none", "alpha": 0.85, "pad": 1}  # of labels over lines
 NAMES = {"coreset": "oracle, coresets", "uniform": "oracle, uniform samples"}
 
@@ -76,24 +79,27 @@ def search_path(tram: Any) -> "Figure":
     risks = [made.risk for made in tram.path_]
     figure, axes = new_figure(HEIGHT)
     axes.plot(seconds, risks, color=LIGHT["accent"], linewidth=1.8, marker="o", markersize=5)
-    for i, made in enumerate(tram.path_):
-        if len(risks) <= FEW_ROUNDS or i in (0, len(risks) - 1):
-            rises = i + 1 < len(risks) and risks[i + 1] > risks[i]  # the label goes to the other side of the curve
-            look = {
-                "xytext": (6, -6 if rises else 6),
-                "textcoords": "offset points",
-                "va": "top" if rises else "bottom",
-            }
-            words = f"{about(made.n_rows)} rows\n{about(made.n_points)} points"
-            axes.annotate(words, (seconds[i], risks[i]), color=LIGHT["soft"], fontsize=8, bbox=BACKGROUND, **look)
-    _draw_level(axes, tram.target_, "target")
+    levels = {"target": tram.target_}
     if tram.reference_ is not None:
-        _draw_level(axes, tram.reference_.risk, "best")
+        levels["best found"] = tram.reference_.risk
+    for level in levels.values():
+        axes.axhline(level, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)))
     name_axes(axes, "time spent", "risk on held-out rows")
     format_ticks(axes.xaxis, duration)
     format_ticks(axes.yaxis, short)
     axes.set_xlim(0, 1.25 * seconds[-1])
     axes.margins(y=0.16)
+    axes.autoscale_view(scalex=False)
+    if min(risks) > 0 and max(risks) > WIDE * min(risks):
+        _scale(axes, "y", short)
+    ends = [(axes.get_xlim()[1], level) for level in levels.values()]
+    place_labels(axes, ends, levels, LEVEL_PLACES, color=LIGHT["soft"], fontsize=FONT)
+    ends_of_path = [0, len(risks) - 1][: len(risks)]
+    between = range(1, len(risks) - 1) if len(risks) <= FEW_ROUNDS else ()
+    order = [*ends_of_path, *between]  # the ends matter most
+    words = [f"{about(made.n_rows)} rows\n{about(made.n_points)} points" for made in tram.path_]
+    look = {"color": LIGHT["soft"], "fontsize": 8, "bbox": BACKGROUND}
+    place_labels(axes, [(seconds[i], risks[i]) for i in order], [words[i] for i in order], ROUND_PLACES, **look)
     return figure
 
 
@@ -122,12 +128,6 @@ def _draw_trams(axes: Any, trams: Sequence[Any], x_of: Callable[[Any], float]) -
         x = sorted(times)
         low, median, high = np.transpose([np.quantile(times[at], (0.1, 0.5, 0.9)) for at in x])
         _draw(axes, (x, median, low, high), "TRAM", LIGHT["ink"])
-
-
-def _draw_level(axes: Any, level: float, name: str) -> None:
-    axes.axhline(level, color=LIGHT["soft"], linewidth=1, linestyle=(0, (4, 3)))
-    look = {"xytext": (4, 3), "textcoords": "offset points", "color": LIGHT["soft"], "fontsize": FONT}
-    axes.annotate(name, (0, level), xycoords=("axes fraction", "data"), **look)
 
 
 def _label(axes: Any, x: str, y: str) -> None:

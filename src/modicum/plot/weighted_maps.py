@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modicum._optional import require
+from modicum.plot.labels import place_labels
+from modicum.plot.limits import note_beyond
 from modicum.plot.maps import EQUAL_DOT, draw_markers, new_map, spread_colours
 from modicum.plot.projections import Plane, Projection
 from modicum.plot.style import FONT, LIGHT, PALETTE
@@ -51,17 +53,19 @@ def weighted_map(
     at = np.empty((0, 2)) if centers is None else plane.project(centers)
     colours = np.array(PALETTE)[spread_colours(at, len(PALETTE))]
     shown = Projection(plane.project(points.rows), at, plane.names, plane.has_units)
-    figure, axes = new_map(shown)
+    figure, axes, frame = new_map(shown)
     areas = np.clip(USUAL_DOT * points.weights / points.weights.mean(), SMALLEST_DOT, LARGEST_DOT)
     of_points = LIGHT["accent"] if points.labels is None else colours[points.labels]
-    axes.scatter(*shown.rows.T, s=areas, c=of_points, alpha=0.45, linewidths=0, rasterized=True)
+    beyond = frame.scatter(axes, shown.rows, areas, of_points, alpha=0.45, linewidths=0, rasterized=True)
+    note_beyond(axes, beyond)
     if centers is not None:
-        draw_markers(axes, at, np.full(len(at), EQUAL_DOT), colours)
+        draw_markers(axes, frame, at, np.full(len(at), EQUAL_DOT), colours)
     for center, covariance, colour in zip(at, () if covariances is None else covariances, colours, strict=False):
         axes.add_patch(_ellipse(center, plane.project_covariance(covariance), colour))
-    for center, name in zip(at, names, strict=False):
-        look = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "parse_math": False}
-        axes.annotate(name, center, color=LIGHT["ink"], fontsize=FONT, zorder=4, **look)
+    if names and points.labels is not None:
+        order = np.argsort(-np.bincount(points.labels, points.weights, len(at)), kind="stable")  # largest first
+        within = np.clip(at, frame.low, frame.high)
+        place_labels(axes, within[order], [names[i] for i in order], color=LIGHT["ink"], fontsize=FONT, zorder=4)
     return figure
 
 

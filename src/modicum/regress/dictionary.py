@@ -125,26 +125,34 @@ class Dictionary(Part):
 
     def learn(
         self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, novelty: float, regularization: float
-    ) -> None:
+    ) -> np.ndarray:
         """Learn rows in their order, block by block; those with a relative novelty above `novelty` join.
 
-        `noise` are the variances of centered targets y, relative to that of a typical row.
+        `noise` are the variances of centered targets y, relative to that of a typical row. Returns the errors of the
+        rows, predicted before their block was learned.
         """
-        first = 0
+        first, errors = 0, np.empty(len(y))
         while first < n_rows(X):
             block = slice(first, first + self.block_size)
-            joined = self._learn_block(take(X, block), y[block], noise[block], row_ids[block], novelty, regularization)
+            errors[block], joined = self._learn_block(
+                take(X, block), y[block], noise[block], row_ids[block], novelty, regularization
+            )
             first += self.block_size
             self.block_size = FEWEST_PER_BLOCK if joined else min(MOST_PER_BLOCK, 2 * self.block_size)
+        return errors
 
     def _learn_block(
         self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, novelty: float, regularization: float
-    ) -> bool:
-        """Learn rows up to the first novel one together, the others one by one; returns whether there are any."""
+    ) -> tuple[np.ndarray, bool]:
+        """Learn rows up to the first novel one together, the others one by one.
+
+        Returns the errors of all rows before, and whether any was novel.
+        """
         K, own = self.similarities(X), self.kernel.diagonal(X)
         if not np.isfinite(K.sum() + own.sum()):
             raise DataError("KRLS: the kernel has values that are not finite.")
         H = K @ self.prior.inverse
+        errors = y - H @ self.values.mean
         novel = np.flatnonzero(own - np.einsum("ij,ij->i", H, K) > novelty * own)
         known = novel[0] if len(novel) else len(y)
         self.values.observe(H[:known], y[:known], noise[:known])
@@ -154,7 +162,7 @@ class Dictionary(Part):
             holder = self._learn_each(rows, K[rest], own[rest], y[rest], noise[rest], novelty, regularization)
             taken = np.flatnonzero(holder >= 0)
             self._put(taken, take(rows, holder[taken]), row_ids[rest][holder[taken]])
-        return known < len(y)
+        return errors, known < len(y)
 
     def _learn_each(
         self,

@@ -11,6 +11,7 @@ from modicum.kernels import KERNEL, Kernel, as_kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles
 from modicum.regress.base import Regressor, kernel_bytes
 from modicum.regress.dictionary import LEAST_NOISE, Dictionary
+from modicum.regress.recent_error import RecentError
 from modicum.rows import BufferedRows, average_bytes, n_rows, take
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import Is, Real
@@ -18,9 +19,11 @@ from modicum.rules.params import BUDGET, NULL, Int, Number
 from modicum.state.packing import missing_functions
 
 INITIAL_ROWS = 100  # of the stream, from which a kernel's width is found: their 4,950 distances are plenty
+FIRST_ERRORS = 1e-6  # weight of the errors of those rows, predicted by their mean target: later errors override them
 LEAST_NOVELTY = 1e-6  # below, rounding decides: the inverse kernel matrix multiplies it by 1 / novelty
 PREDICT_TILE = 2048  # rows per tile when rows are compared with all prototypes
-HISTORY_AND_SCALARS = 512 * 2 * 8 + 2048  # bytes
+HISTORY = ("n_seen", "prototypes", "error")
+HISTORY_AND_SCALARS = 512 * 8 * len(HISTORY) + 2048  # bytes
 
 
 class KRLS(Regressor):
@@ -71,8 +74,11 @@ class KRLS(Regressor):
         Mean target of the first 100 rows: the prediction far from all prototypes.
     kernel_ : Kernel
         The kernel in use, its parameters filled in.
+    mean_squared_error_ : float
+        Error of the latest rows, about 1,000, predicted before they were learned, in blocks of at most 1,024; for the
+        first 100 rows the variance of targets.
     history_ : dict of arrays
-        Rows seen and prototypes kept, over the stream.
+        Rows seen, prototypes kept and `mean_squared_error_` ("error"), over the stream.
 
     Examples
     --------
@@ -106,12 +112,14 @@ class KRLS(Regressor):
 
     _invariants = {
         "_dictionary": Is(Dictionary),
-        "_history": Is(History, width=2),
+        "_history": Is(History, width=len(HISTORY)),
+        "_error": Is(RecentError),
         "_buffer": [NULL, Is(BufferedRows, at_most={"n": INITIAL_ROWS - 1})],
         "_typical_weight": Real(above=0.0),
         "intercept_": Real(),
     }
 
+    _error: RecentError
     _buffer: BufferedRows | None  # the first rows, until there are enough to find the kernel's width from
 
     def __init__(
@@ -135,7 +143,7 @@ class KRLS(Regressor):
         if not hasattr(self, "_dictionary"):
             limit = self._most_prototypes(average_bytes(X), take(X, slice(2)))
             self._dictionary = Dictionary(self._given_kernel(), X, limit)
-            self._history = History("n_seen", "prototypes")
+            self._history = History(*HISTORY)
             self._buffer = BufferedRows(X, y, self._n_initial())
         self._learn_rows(X, y, np.ones(n_rows(X)) if weight is None else weight, row_ids)
         self._settle(self.n_seen_ + n_rows(X))
@@ -147,7 +155,7 @@ class KRLS(Regressor):
             self._buffer.append(take(X, head), y[head], weight[head], row_ids[head])
             self._reinitialize(self._buffer)
             X, y, weight, row_ids = (take(column, slice(head.stop, None)) for column in (X, y, weight, row_ids))
-        self._update(X, y, weight, row_ids)
+        self._error.add(self._update(X, y, weight, row_ids) ** 2, weight)
 
     def _reinitialize(self, buffer: BufferedRows) -> None:
         """Compute again what depends on the first rows, and learn them again."""
@@ -155,20 +163,23 @@ class KRLS(Regressor):
         self._typical_weight = float(buffer.weights.mean())
         self.intercept_ = float(np.average(targets, weights=buffer.weights))
         self._dictionary = Dictionary(self._given_kernel().fitted(rows), rows, self._dictionary.limit)
-        self._update(rows, targets, buffer.weights, buffer.ids)
+        errors = self._update(rows, targets, buffer.weights, buffer.ids)
+        self._error = RecentError()
+        self._error.add(errors**2, FIRST_ERRORS * buffer.weights)
         if len(buffer) == self._n_initial():
             self._buffer = None
 
-    def _update(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> None:
-        noise = np.maximum(self._typical_weight / weight, LEAST_NOISE)
-        self._dictionary.learn(X, y - self.intercept_, noise, row_ids, self._novelty(), float(self.regularization))
+    def _update(self, X: Any, y: np.ndarray, weight: np.ndarray, row_ids: np.ndarray) -> np.ndarray:
+        """Learn rows; returns their errors before."""
+        noise, centered = np.maximum(self._typical_weight / weight, LEAST_NOISE), y - self.intercept_
+        return self._dictionary.learn(X, centered, noise, row_ids, self._novelty(), float(self.regularization))
 
     def _novelty(self) -> float:
         return max(float(self.ald_threshold), LEAST_NOVELTY)
 
     def _settle(self, n_seen: int) -> None:
         """Record the present state and hold the budget."""
-        self._history.record(n_seen, len(self._dictionary))
+        self._history.record(n_seen, len(self._dictionary), self._error.mean)
         self._hold_budget(len(self._dictionary), 1, self._dictionary.shrink)
 
     # ---- budget ----------------------------------------------------------------------------------
@@ -225,6 +236,10 @@ class KRLS(Regressor):
         return self._dictionary.kernel
 
     @property
+    def mean_squared_error_(self) -> float:
+        return self._error.mean
+
+    @property
     def history_(self) -> dict[str, np.ndarray]:
         return self._history.columns_as_arrays()
 
@@ -251,6 +266,7 @@ class KRLS(Regressor):
         else:
             shift, scale = other.intercept_ - self.intercept_, other._typical_weight / self._typical_weight
             self._dictionary.merge(other._dictionary, shift, scale, self._novelty(), self.regularization)
+            self._error.merge(other._error)
         self._settle(n_seen)
 
     def _learn_buffer(self, buffer: BufferedRows) -> None:

@@ -70,10 +70,10 @@ class TableRows(Rows):
 
 
 def _plain(table: Any) -> Any:
-    """A table without dictionaries, which would keep the values of all rows ever seen, and without metadata."""
+    """A table without dictionaries, which would keep the values of all rows ever seen."""
     import pyarrow as pa
 
-    fields = [pa.field(field.name, _value_type(field.type)) for field in table.schema]
+    fields = [pa.field(field.name, _value_type(field.type), metadata=field.metadata) for field in table.schema]
     return table.cast(pa.schema(fields))
 
 

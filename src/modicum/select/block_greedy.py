@@ -85,9 +85,10 @@ class BlockGreedy(OnlineGreedy):
     that any kernel on any rows can be used, and hold at most four times their usual size.
     """
 
+    _count_param = None
     _invariants = {"_objective": [BUFFERING, Is(BlockSet, limit="_limit")]}
     _constraints = {
-        **OnlineGreedy._constraints,
+        **{name: rule for name, rule in OnlineGreedy._constraints.items() if name != "min_distance"},
         "block_size": [NULL, Int(1)],
         "neighbors": [Int(0)],
         "random_state": [RANDOM_STATE],
@@ -105,9 +106,13 @@ class BlockGreedy(OnlineGreedy):
         min_gain: float = 1e-3,
         random_state: Any = None,
     ):
-        super().__init__(n_prototypes, budget=budget, kernel=kernel, regularization=regularization, min_gain=min_gain)
+        self.n_prototypes = n_prototypes
+        self.budget = budget
         self.block_size = block_size
         self.neighbors = neighbors
+        self.kernel = kernel
+        self.regularization = regularization
+        self.min_gain = min_gain
         self.random_state = random_state
 
     def _initialize(self, X: Any) -> None:

@@ -73,6 +73,14 @@ class JudgedSelector(Selector):
             self._put_validation(slots, take(X, chosen), None if y is None else y[chosen])
         super()._learn_rows(X, y, weight, row_ids, n_seen)
 
+    def _smaller_set(self, rows: Any) -> Any:
+        old, empty = self._objective, self._objective.fitted(rows).empty_set(rows, self._limit, self._n_validation)
+        if self._sample is not None:
+            stay = self._sample.shrink_to(self._n_validation)
+            targets = None if old.row_targets is None else old.row_targets[stay]
+            empty.put_rows(np.arange(len(stay)), take(old.rows.values, stay), self._sample.shares(), targets)
+        return empty
+
     def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray | None) -> None:
         assert self._sample is not None
         for F in self._sets():

@@ -8,7 +8,7 @@ from modicum.kernels import KERNEL
 from modicum.rows import n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Is, Whole
-from modicum.rules.params import Number
+from modicum.rules.params import NULL, Number
 from modicum.select.guarantees import OnlineGuarantee, kernel_conditions
 from modicum.select.objectives.logdet import LogDet
 from modicum.select.selector import BUFFERING, FIXED_BYTES, Selector
@@ -42,6 +42,9 @@ class OnlineGreedy(Selector):
         The paper's lambda, added to the diagonal of the kernel matrix.
     min_gain : float, default=1e-3
         What a swap must gain, relative to the present log-determinant.
+    min_distance : float or None, default=None
+        No two prototypes are within this Euclidean distance of each other: 0 leaves out duplicates, more near
+        duplicates. For rows of numbers.
 
     Attributes
     ----------
@@ -76,6 +79,7 @@ class OnlineGreedy(Selector):
     monotone for any lambda.
     """
 
+    _count_param: str | None = "n_prototypes"  # of which fewer can be kept later, by `_resize`
     _invariants = {
         "_objective": [BUFFERING, Is(LogDet, limit="_limit")],
         "_block_size": [BUFFERING, Whole(FEWEST, MOST)],
@@ -85,6 +89,7 @@ class OnlineGreedy(Selector):
         "kernel": [KERNEL],
         "regularization": [Number(0.0, open_ends=True)],
         "min_gain": [Number(0.0)],
+        "min_distance": [NULL, Number(0.0)],
     }
 
     def __init__(
@@ -95,12 +100,14 @@ class OnlineGreedy(Selector):
         kernel: Any = "rbf",
         regularization: float = 1.0,
         min_gain: float = 1e-3,
+        min_distance: float | None = None,
     ):
         self.n_prototypes = n_prototypes
         self.budget = budget
         self.kernel = kernel
         self.regularization = regularization
         self.min_gain = min_gain
+        self.min_distance = min_distance
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -127,7 +134,7 @@ class OnlineGreedy(Selector):
 
     def _offer_block(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray) -> int:
         """Offer candidates in their order: each takes its best swap if that gains enough. Returns their number."""
-        block = self._objective.look(X)
+        block = self._block(X)
         swaps, start = 0, 0
         while found := block.first_swap(start, self._required_gain()):
             i, slot = found
@@ -161,6 +168,7 @@ class OnlineGreedy(Selector):
         near = f"a row within {coverage:.3g} of it" if coverage else "it"
         refused = f"for every row of the best set, {near} is a prototype or was refused by the present ones"
         assumptions = kernel_conditions(F.kernel)
+        apart = () if self.min_distance is None else ("no row was refused because of min_distance",)
         least_loss, estimate_error = self._losses(F)
         is_all = self._buffered is not None  # then every row is chosen
         return OnlineGuarantee(
@@ -168,7 +176,7 @@ class OnlineGreedy(Selector):
             n_chosen=n_chosen,
             ceiling=value if is_all else n_chosen * float(np.log1p(self._largest_own / lam)),
             assumptions=assumptions,
-            conditions=(*assumptions, refused),
+            conditions=(*assumptions, refused, *apart),
             least_loss=least_loss,
             coverage_error=float(np.log1p((np.sqrt(8 * coverage * lam) + 2 * coverage) / lam)),
             estimate_error=estimate_error,

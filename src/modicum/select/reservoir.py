@@ -61,6 +61,7 @@ class Reservoir(Learner):
     """
 
     traits = Traits(merge="exact", weights=True, sparse=True, objects=True)
+    _count_param = "budget"
     _constraints = {"budget": [BUDGET], "random_state": [RANDOM_STATE]}
     _invariants = {
         "_sample": Is(BottomK, n="n"),
@@ -133,6 +134,12 @@ class Reservoir(Learner):
         stay = self._sample.shrink_to(size)
         self._rows.keep(stay)
         self._targets = None if self._targets is None else self._targets[stay]
+
+    def _resize(self, count: int, budget: Any) -> None:
+        """Keep `count` rows from now on: a uniform sample of the sample."""
+        self.budget = count
+        if self._is_fitted():
+            self._shrink(count)
 
     def _merge(self, other: "Reservoir") -> None:
         check_same_targets("Reservoir.merge", self._targets, other._targets)

@@ -12,12 +12,15 @@ from modicum.contract.history import History
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks
 from modicum.contract.validation import check_all_or_none, check_same_targets
+from modicum.exceptions import DataError
 from modicum.kernels import Kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import TARGET_BYTES, BufferedRows, bytes_with_target, equal_rows, find_slots, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Scope, Whole
 from modicum.rules.params import BUDGET, NULL, Int
+from modicum.select.apart import ApartBlock, Close, first_apart, within
+from modicum.select.swaps import grow
 from modicum.state.packing import held_bytes, missing_functions
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
@@ -51,6 +54,9 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         "_largest_own": [BUFFERING, Real(0.0)],
     }
 
+    n_prototypes: int | None
+    budget: int | str | None
+    min_distance: float | None = None  # a parameter of some selectors
     _limit: int  # prototypes at most
     _buffered: BufferedRows | None
     _objective: Any
@@ -99,6 +105,8 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             )
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
+        if self.min_distance is not None and isinstance(X, list):
+            raise DataError(f"{type(self).__name__}: min_distance is a distance of rows of numbers; these are objects.")
         if self._is_fitted():
             check_all_or_none(type(self).__name__, y, self._targets)
 
@@ -111,6 +119,10 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._history = History("n_seen", "value", "swaps")
             self.n_swaps_ = 0
         buffered = self._buffered
+        if buffered is not None and self.min_distance is not None:
+            close = within(self.min_distance)
+            X, y, weight, row_ids = self._apart_from_start(buffered, X, y, weight, row_ids, close)
+            buffered = self._buffered = BufferedRows(X, y, self._limit)
         if buffered is not None and len(buffered) + n_rows(X) < self._limit:
             self._given_objective().fitted(X).kernel.diagonal(X)  # refuses rows that the kernel can't take
             buffered.append(X, y, weight, row_ids)
@@ -124,6 +136,35 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
                 self._buffered = None
             self._learn_rows(X, y, weight, row_ids, n_seen)
         self._check_budget()
+
+    def _apart_from_start(
+        self,
+        buffered: BufferedRows,
+        X: Any,
+        y: np.ndarray | None,
+        weight: np.ndarray | None,
+        row_ids: np.ndarray,
+        close: Close,
+    ) -> tuple[Any, np.ndarray | None, np.ndarray, np.ndarray]:
+        """Buffered rows and X without rows that are close to an earlier one, whose weight the earlier one has.
+
+        The first `_limit` of them are apart, and after these come the rest.
+        """
+        everything = BufferedRows(X, y, len(buffered) + n_rows(X))
+        for part in (buffered.contents, (X, y, weight, row_ids)):
+            everything.append(*part)
+        X, y, weights, row_ids = everything.contents
+        first, owners = first_apart(X, self._limit, close)
+        known = owners >= 0
+        order = np.concatenate([first, np.flatnonzero(~known)])
+        weights = weights[order]
+        weights[: len(first)] = np.bincount(owners[known], everything.weights[known])
+        return take(X, order), None if y is None else y[order], weights, row_ids[order]
+
+    def _block(self, X: Any, y: np.ndarray | None = None) -> Any:
+        """Candidates, those too close to a chosen row excluded."""
+        block = self._objective.look(X, y)
+        return block if self.min_distance is None else ApartBlock(block, within(self.min_distance))
 
     def _initialize(self, X: Any) -> None:
         """Set up with nothing chosen, for rows such as X."""
@@ -140,6 +181,39 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self._ids[slot] = row_id
         if self._targets is not None:
             self._targets = put_values(self._targets, np.array([slot]), np.array([target]))
+
+    # ---- fewer prototypes ------------------------------------------------------------------------
+
+    def _resize(self, count: int, budget: Any) -> None:
+        """Keep the best `count` prototypes from now on, within another budget."""
+        self.n_prototypes, self.budget = count, budget
+        if not self._is_fitted():
+            return
+        rows, targets, row_ids = self.prototypes_, self.targets_, self.prototype_ids_
+        self._set_sizes(bytes_with_target(rows, targets))
+        buffered = self._buffered
+        if buffered is None:
+            self._choose_again(rows, targets, row_ids)
+        elif len(buffered) < self._limit:
+            self._buffered = BufferedRows(rows, targets, self._limit)
+            self._buffered.append(*buffered.contents)
+        else:
+            self._initialize(rows)
+            self._buffered = None
+            self._learn_rows(*buffered.contents, self.n_seen_)
+        self._check_budget()
+
+    def _choose_again(self, rows: Any, targets: np.ndarray | None, row_ids: np.ndarray) -> None:
+        """Choose greedily among the present prototypes."""
+        self._objective = self._smaller_set(rows)
+        self._ids = np.full(self._limit, -1)
+        self._targets = None if targets is None else targets[:0]
+        for i, slot in grow(self._objective.look(rows, targets), self._limit, -np.inf):
+            self._record(slot, row_ids[i], None if targets is None else targets[i])
+
+    def _smaller_set(self, rows: Any) -> Any:
+        """An empty set with room for no more rows than are kept from now on, and with the present kernel."""
+        return self._objective.fitted(rows).empty_set(rows, self._limit)
 
     # ---- budget ----------------------------------------------------------------------------------
 
@@ -247,12 +321,12 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         return out
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
-        """The most similar prototype of each row, its position in the stream and the similarity."""
+        """The most similar prototype of each row as its prediction, its position in the stream and the similarity."""
         similarity = self.transform(X)
         if not similarity.shape[1]:
             raise ValueError(f"{type(self).__name__}: no row was chosen, so there is nothing to compare with.")
         nearest = similarity.argmax(axis=1)
-        return {"prototype": nearest, "position": self.prototype_ids_[nearest], "similarity": similarity.max(axis=1)}
+        return {"prediction": nearest, "position": self.prototype_ids_[nearest], "similarity": similarity.max(axis=1)}
 
     # ---- contract --------------------------------------------------------------------------------
 

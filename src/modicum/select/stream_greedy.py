@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from modicum.rows import n_rows, take
-from modicum.rules.params import Number, OneOf
+from modicum.rules.params import NULL, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.judged import JudgedSelector
 from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
@@ -56,6 +56,9 @@ class StreamGreedy(JudgedSelector):
         paper.
     min_gain : float, default=1e-5
         The paper's eta: what a swap must gain, relative to the present value.
+    min_distance : float or None, default=None
+        No two prototypes are within this Euclidean distance of each other: 0 leaves out duplicates, more near
+        duplicates. For rows of numbers.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -88,10 +91,12 @@ class StreamGreedy(JudgedSelector):
     few matrix products.
     """
 
+    _count_param = "n_prototypes"
     _constraints = {
         **JudgedSelector._constraints,
         "swaps": [OneOf("eager", "one")],
         "min_gain": [Number(0.0)],
+        "min_distance": [NULL, Number(0.0)],
     }
     _useful_validation = 2000
 
@@ -104,6 +109,7 @@ class StreamGreedy(JudgedSelector):
         n_validation: int | None = None,
         swaps: str = "eager",
         min_gain: float = 1e-5,
+        min_distance: float | None = None,
         random_state: Any = None,
     ):
         self.n_prototypes = n_prototypes
@@ -112,6 +118,7 @@ class StreamGreedy(JudgedSelector):
         self.n_validation = n_validation
         self.swaps = swaps
         self.min_gain = min_gain
+        self.min_distance = min_distance
         self.random_state = random_state
 
     def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
@@ -120,12 +127,12 @@ class StreamGreedy(JudgedSelector):
         while start < n_rows(X):
             missing = self._limit - self._objective.n_chosen
             rows = slice(start, start + max(usual, FIRST_BLOCK * missing))
-            block = self._objective.look(take(X, rows), None if y is None else y[rows])
-            changes = grow(block, missing, -np.inf)
-            changes += improve(block, None if self.swaps == "eager" else 1, self.min_gain * abs(self._objective.value))
-            for i, slot in changes:
+            block = self._block(take(X, rows), None if y is None else y[rows])
+            added = grow(block, missing, -np.inf)
+            swaps = improve(block, None if self.swaps == "eager" else 1, self.min_gain * abs(self._objective.value))
+            for i, slot in added + swaps:
                 self._record(slot, row_ids[rows][i], None if y is None else y[rows][i])
-            self.n_swaps_ += len(changes) - missing
+            self.n_swaps_ += len(swaps)
             start = rows.stop
             self._history.record(n_seen - max(0, n_rows(X) - start), self._objective.value, self.n_swaps_)
 

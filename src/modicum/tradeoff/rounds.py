@@ -11,9 +11,11 @@ from modicum.contract.learner import Learner
 from modicum.exceptions import BudgetError
 from modicum.rows import n_rows
 from modicum.rules.budget import as_budget
-from modicum.tradeoff.truncation import Truncated
+from modicum.tradeoff.truncation import Labeled, Truncated
 
 REFERENCE_ROWS = 100_000
+MOST_RUNS = 20  # of the reference: the best of them rarely improves after
+RUN_WORK = 1e9  # multiplications per iteration in all runs of the reference together: a few seconds
 SUMMARY_PARAMETERS = ("n_points", "n_validation", "n_prototypes", "budget")  # the first that a learner has
 CLUSTER_PARAMETERS = ("n_clusters", "n_components", "n_exemplars")
 
@@ -38,7 +40,13 @@ class Rounds:
         Clusters, components or exemplars of the model; 1 for other models.
     square_radius : float or None
         The largest squared distance of the first rows from their mean, if the risk is a mean of squared distances.
+    n_runs : int
+        Runs of the reference, if there was one: seedings of the model, of which the best is kept.
+    held_out : Labeled
+        The held-out rows of the round that was evaluated on most.
     """
+
+    held_out: Labeled
 
     def __init__(self, estimator: Learner, rows: Truncated, budget: int | str | None, rng: np.random.Generator):
         if budget is not None and not hasattr(estimator, "plan"):
@@ -51,22 +59,34 @@ class Rounds:
         params = estimator.get_params(deep=False)
         self.n_clusters = next((params[name] for name in CLUSTER_PARAMETERS if name in params), 1)
         self.square_radius = _square_radius(head) if isinstance(estimator, CentersMixin) else None
+        self.n_runs = self.given_runs = params.get("n_init", 1)
 
-    def run(self, count: int, n_points: int, n_validation: int) -> tuple[Learner, Round, bool]:
+    def run(
+        self, count: int, n_points: int, n_validation: int, n_runs: int | None = None
+    ) -> tuple[Learner, Round, bool]:
         """The learner fitted to `count` rows, what the round took, and whether it learned all rows."""
         learner = self._learner(n_points)
+        if n_runs is not None and "n_init" in learner.get_params(deep=False):
+            learner.set_params(n_init=n_runs)
         if "random_state" in learner.get_params(deep=False):
             learner.set_params(random_state=int(self._rng.integers(2**31)))
         started = time.perf_counter()
         learned, is_everything, held_out = self._rows.learn(learner, count, n_validation)
         risk = -held_out.score(learner)
         seconds = time.perf_counter() - started
+        if not hasattr(self, "held_out") or n_rows(held_out.X) > n_rows(self.held_out.X):
+            self.held_out = held_out
         return learner, Round(learned, n_points, seconds, n_rows(held_out.X), risk, learner.nbytes_), is_everything
 
-    def reference(self) -> Round:
-        """A round with so large a summary that its risk is nearly the best possible."""
-        n_points = max(REFERENCE_ROWS // 5, 100 * self.n_clusters)
-        return self.run(REFERENCE_ROWS, self.within_budget(n_points), REFERENCE_ROWS // 4)[1]
+    def reference(self) -> tuple[Learner, Round]:
+        """A learner with so large a summary that little is lost by it, and the best of several runs on the summary."""
+        n_points = self.within_budget(max(REFERENCE_ROWS // 5, 100 * self.n_clusters))
+        if "n_init" in self._estimator.get_params(deep=False):
+            width = self._width if self.square_radius is not None else self._width**2  # that of a covariance
+            affordable = int(RUN_WORK / (n_points * self.n_clusters * width))
+            self.n_runs = max(self.given_runs, min(affordable, MOST_RUNS))
+        learner, done, _ = self.run(REFERENCE_ROWS, n_points, REFERENCE_ROWS // 4, self.n_runs)
+        return learner, done
 
     def within_budget(self, n_points: int) -> int:
         """The number of points, halved until it fits."""

@@ -1,7 +1,8 @@
-"""The result of a search for a risk (lucic2015, section 6) in one or two sentences."""
+"""The result of a search for a risk (lucic2015, section 6) in a few sentences that claim no more than was measured."""
 
 from typing import Any
 
+from modicum.contract.centers import CentersMixin
 from modicum.rules.budget import format_bytes
 from modicum.tradeoff.target import in_digits
 
@@ -19,11 +20,20 @@ def statement(tram: Any, wanted: str) -> str:
     share = _share(best.n_rows, tram.n_rows_, is_everything)
     if not tram.reached_:
         found = f"the best has {in_digits(best.risk)}, with {share} and {format_bytes(best.nbytes)}"
-        return f"No solution with {wanted} was found in {_time(tram.seconds_)}: {found}. {_NEEDED[tram.stopped_by_]}"
+        needed = _NEEDED[tram.stopped_by_]
+        return f"No solution with {wanted} was found in {_time(tram.seconds_)}: {found}. {needed}{_measured(tram)}"
     found = f"{share} and {format_bytes(best.nbytes)} reach {wanted} in {_time(tram.seconds_)}"
-    if tram.n_rows_ is None or 2 * best.n_rows > tram.n_rows_:
-        return f"{found}."
-    return f"{found}; all data would take about {_time(best.seconds * tram.n_rows_ / best.n_rows)}."
+    if tram.n_rows_ is not None and 2 * best.n_rows <= tram.n_rows_:
+        found += f"; all data would take about {_time(best.seconds * tram.n_rows_ / best.n_rows)}"
+    return f"{found}.{_measured(tram)}"
+
+
+def _measured(tram: Any) -> str:
+    """What a target relative to the best was measured against, and what that leaves open."""
+    if tram.comparison_ is None:
+        return ""
+    model = "k-means" if isinstance(tram.estimator, CentersMixin) else type(tram.estimator).__name__
+    return f" Measured: {tram.comparison_}; better solutions may exist: {model} finds local optima."
 
 
 def _share(n_rows: int, total: int | None, is_everything: bool) -> str:

@@ -30,7 +30,8 @@ class RiskTarget:
         """The target as text, once its level is known."""
         if not self.above_best:
             return f"risk {in_digits(self.value)}"
-        return f"{1 + self.value:g} times the best risk" if level > 0 else f"{100 * self.value:g}% above the best risk"
+        excess = f"{1 + self.value:g} times" if level > 0 else f"{100 * self.value:g}% above"
+        return f"{excess} the best risk found"
 
 
 def in_digits(risk: float) -> str:

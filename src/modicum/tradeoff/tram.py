@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from modicum.contract.learner import Learner
 from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, Constraint, Int, Number, Where, check_params
 from modicum.state.rng import as_generator
+from modicum.tradeoff.comparison import Comparison, compare
 from modicum.tradeoff.rounds import SUMMARY_PARAMETERS, Round, Rounds, summary_parameter
 from modicum.tradeoff.statement import statement
 from modicum.tradeoff.target import RiskTarget, as_target
@@ -20,6 +21,7 @@ from modicum.tradeoff.truncation import Labeled, truncated
 # summary by 0.4 to 3 times as much, depending on the data. Rounds that can't succeed cost more than unneeded points.
 POINTS_FOR_EXCESS = 1.0  # per cluster, divided by the allowed excess relative to the best risk
 POINTS_PER_CLUSTER = 20  # if the best risk is not known
+RUNS_GROWTH = 2  # restarts of the model from round to round, up to those of the reference
 ROWS_PER_POINT = 16  # learning a row costs a fraction of fitting the model to a point
 MIN_VALIDATION = 1_000  # rows, for risks other than squared distances
 MAX_VALIDATION = 100_000  # rows: their mean is known to 1%, even if the standard deviation is three times the mean
@@ -51,8 +53,10 @@ class Tram(BaseEstimator):
     risk : float or str
         The target risk on held-out rows: a number, or "5% above best" or "1.05x" for a risk relative to that of a
         reference, which is fitted first: the estimator on up to 100,000 rows, with a summary of a fifth of them and at
-        least 100 points per cluster. `time_limit` does not include the reference. For a negative best risk, such as
-        that of densities, the 5% are relative to its absolute value.
+        least 100 points per cluster, and the best of up to 20 runs on it where they are cheap (the estimator's
+        `n_init`). It is the best found here, and not the best possible: better local optima may exist. Rounds then
+        double `n_init` too, up to that of the reference. `time_limit` does not include the reference. For a negative
+        best risk, such as that of densities, the 5% are relative to its absolute value.
     validation_fraction : float, default=0.2
         Fraction of the rows that is held out.
     confidence : float, default=0.9
@@ -89,6 +93,10 @@ class Tram(BaseEstimator):
         Time of all rounds.
     reference_ : Round or None
         The round whose risk is taken for the best, if the target is relative to it.
+    comparison_ : Comparison or None
+        The risk of the solution relative to that of the reference (`ratio`), both on the same held-out rows
+        (`n_validation`, the most that were evaluated), its 95% interval (`low`, `high`) by a bootstrap over these rows,
+        and the runs of the reference (`n_runs`); None without a reference.
     n_rows_ : int or None
         The number of rows of the source, if known.
 
@@ -172,13 +180,18 @@ class Tram(BaseEstimator):
         rng = as_generator(self.random_state)
         rows = truncated(X, y, sample_weight, self.validation_fraction, rng)
         rounds = Rounds(self.estimator, rows, self.budget, rng)
-        self.reference_ = rounds.reference() if target.above_best else None
+        self.reference_: Round | None = None
+        if target.above_best:
+            reference, self.reference_ = rounds.reference()
         self.target_ = target.level(self.reference_ and self.reference_.risk)
+        self.comparison_: Comparison | None = None
         self.path_: list[Round] = []
         self.reached_ = False
         self.n_rows_ = rows.n_rows
         self._search(rounds, *self._initial_sizes(target, rounds), on_round)
         self.n_rows_ = rows.n_rows  # of some streams it is known only at their end
+        if target.above_best:
+            self.comparison_ = compare(self.solution_, reference, rounds.n_runs, rounds.held_out, rng)
         return self
 
     @property
@@ -188,7 +201,7 @@ class Tram(BaseEstimator):
         return sum(done.seconds for done in self.path_)
 
     def summary(self) -> str:
-        """The result in one or two sentences, with an estimate of the time that all rows would take.
+        """The result in a few sentences: what was reached, measured against what, and the time all rows would take.
 
         The estimate is the time of the best round times the ratio of rows, as if the summary grew with them.
         """
@@ -206,9 +219,10 @@ class Tram(BaseEstimator):
         return Labeled(X, y, sample_weight).score(self.solution_)
 
     def _search(self, rounds: Rounds, count: int, n_points: int, on_round: Callable[[Self], object] | None) -> None:
-        """Rounds with growing numbers of rows and points, until there is a reason to stop."""
+        """Rounds with growing numbers of rows, points and runs, until there is a reason to stop."""
+        n_runs = rounds.given_runs
         while True:
-            learner, done, is_everything = rounds.run(count, n_points, self._n_validation(rounds, count))
+            learner, done, is_everything = rounds.run(count, n_points, self._n_validation(rounds, count), n_runs)
             self.path_.append(done)
             if done.risk <= min(before.risk for before in self.path_):
                 self.solution_, self.risk_ = learner, done.risk
@@ -217,12 +231,14 @@ class Tram(BaseEstimator):
                 on_round(self)
             grown = math.ceil(self.growth_points * n_points)
             n_points, may_grow = (grown, True) if rounds.fits(grown) else (n_points, False)
-            if stopped_by := self._stopped_by(is_everything, may_grow):
+            if stopped_by := self._stopped_by(is_everything and n_runs == rounds.n_runs, may_grow):
                 self.stopped_by_ = stopped_by
                 return
+            n_runs = min(RUNS_GROWTH * n_runs, rounds.n_runs)
             count = done.n_rows if is_everything else math.ceil(self.growth_rows * count)
 
     def _stopped_by(self, is_everything: bool, may_grow: bool) -> str | None:
+        """The reason to stop, if there is one; `is_everything` if there are neither more rows nor more runs to try."""
         last = self.path_[-1]
         if self.reached_:
             return "risk"
@@ -263,4 +279,6 @@ class Tram(BaseEstimator):
             epsilon = self.target_ / 1.5
             each = 16 * 2 * rounds.square_radius * math.log(1 / (1 - self.confidence)) / epsilon
             wanted = (len(self.path_) + 1) * each
+        if self.reference_ is not None:
+            wanted = max(wanted, self.reference_.n_validation)  # both are then evaluated on the same rows
         return max(1, math.ceil(min(wanted, MAX_VALIDATION)))

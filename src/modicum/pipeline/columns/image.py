@@ -6,7 +6,7 @@ import numpy as np
 
 from modicum.pipeline.columns.cells import as_strings
 from modicum.pipeline.columns.column import Column, Settings
-from modicum.pipeline.images import DESCRIPTORS, feature_function, image_features
+from modicum.pipeline.images import DESCRIPTORS, image_features, known_features
 from modicum.rules.invariants import TEXT, Whole
 
 
@@ -26,7 +26,7 @@ class Image(Column):
         first = next((path for path in as_strings(cells).to_pylist() if path is not None), None)
         if first is None:
             raise ValueError("there are no paths of pictures")
-        found = image_features([first], feature_function(settings.features))
+        found = image_features([first], known_features(settings.features))
         return cls(name, settings.features, found.shape[1])
 
     @property
@@ -43,7 +43,7 @@ class Image(Column):
         return np.zeros(len(values), bool)
 
     def encode(self, values: list[str], out: np.ndarray) -> None:
-        found = image_features(values, feature_function(self.features)) if values else np.empty((0, self.n_features))
+        found = image_features(values, known_features(self.features)) if values else np.empty((0, self.n_features))
         if found.shape[1] != self.n_features:
             raise ValueError(f"{self.features} gave {found.shape[1]} numbers per picture; earlier {self.n_features}")
         out[:] = found

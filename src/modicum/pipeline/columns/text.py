@@ -10,6 +10,8 @@ from modicum.pipeline.text import HashedText
 from modicum.rules.invariants import Is, Whole
 from modicum.rules.params import NULL
 
+HASHES = 8_192  # columns of the hash that are summed to few dense ones
+
 
 class Text(Column):
     """TF-IDF of words and pairs of words, hashed. A row has unit length, so that distances compare directions."""
@@ -24,7 +26,7 @@ class Text(Column):
 
     @classmethod
     def decide(cls, name: str, cells: Any, settings: Settings) -> "Text":
-        hashed = HashedText()
+        hashed = HashedText() if settings.text_width is None else HashedText(HASHES)
         hashed.learn(as_strings(cells).to_pylist())
         return cls(name, hashed, settings.text_width)
 

@@ -14,13 +14,14 @@ from modicum.plot.classifiers import (
     machine_names,
     weight_images,
 )
-from modicum.plot.formatting import clipped, count, fewer_digits, percent, plural, rate
+from modicum.plot.formatting import clipped, count, fewer_digits, label, percent, plural, rate
 from modicum.plot.gallery import MOST_ROWS
 from modicum.plot.page import Column, Context, Figure, Section, Table
 from modicum.plot.pages.shared import Content, at_a_glance, costs, figure, guarantee
 
 LATEST = 0.25  # share of the stream over which the latest accuracy is measured
 MOST_LOW = 4  # classes up to which the matrix is no taller than a curve
+MOST_LETTERS = 40  # of a column in a list
 MOST_WORDS = 5  # columns listed for a class, and against it
 
 
@@ -119,7 +120,7 @@ def _weights(learner: Any, context: Context) -> Section:
 def _words(weights: np.ndarray, columns: list[str], sign: float) -> str:
     """The columns with the largest positive weights."""
     order = np.argsort(-weights, kind="stable")[:MOST_WORDS]
-    return ", ".join(f"{columns[i]}: {sign * weights[i]:.2g}" for i in order if weights[i] > 0)
+    return ", ".join(f"{label(columns[i], MOST_LETTERS)}: {sign * weights[i]:.2g}" for i in order if weights[i] > 0)
 
 
 def _settings(learner: Any) -> Section:
@@ -147,6 +148,8 @@ def _guarantee(learner: Any) -> list[Section]:
     if len(learner.radius_) < 2:
         return guarantee(learner)
     found = learner.guarantee()
+    if not found.says_something:
+        return []
     numbers = {
         "radius": found.radius,
         "smallest possible": found.least_radius,

@@ -1,5 +1,7 @@
 """The pages of regressors: predictions, coverage of intervals, and the rows that predictions are made from."""
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,10 +10,12 @@ from modicum.plot.curves import history_over_stream
 from modicum.plot.formatting import count, fewer_digits, measure, percent, plural
 from modicum.plot.gallery import Exhibit, gallery
 from modicum.plot.page import Context, Figure, Section
+from modicum.plot.pages.relevance import column_relevance, relevant_columns
 from modicum.plot.pages.selectors import prototypes, similarity_figures, value_section
 from modicum.plot.pages.shared import Content, at_a_glance, costs, figure
 from modicum.plot.predictions import coverage, interval_coverage, predicted_and_true
 
+WIDTHS = re.compile(r"\(\[[^\]]*\]\)")  # of a kernel's text
 CURVES = {  # columns of a history, with the labels of their axes and their captions
     "error": ("mean squared error", "Prequential error of the latest rows; at first, the variance of targets."),
     "value": ("objective", "Value of the objective that active rows are chosen by."),
@@ -25,12 +29,12 @@ def sparse_gp(learner: Any, context: Context) -> Content:
     sections = [
         at_a_glance(learner, context, ("active rows", count(len(learner.picks()))), ("prequential RMSE", error)),
         Section("Predictions", [scatter, *_coverage(learner)]),
+        *relevant_columns(learner, active.validation_rows),
         _curves(learner, "error", "value"),
         _chosen_rows("Active rows", learner, context),
         costs(learner, context, *_hyperparameters(learner)),
     ]
-    accuracy = f"Root mean squared error: {error} on the latest rows, each predicted before it was learned."
-    sentence = f"Gaussian process with {_learned(learner)}. {accuracy}"
+    sentence = f"Gaussian process with {_learned(learner)}. {_accuracy(error)}"
     return sentence, [section for section in sections if section.blocks]
 
 
@@ -49,14 +53,19 @@ def prototype_regressor(learner: Any, context: Context) -> Content:
 
 
 def krls(learner: Any, context: Context) -> Content:
+    error = measure(np.sqrt(learner.mean_squared_error_))
     sections = [
-        at_a_glance(learner, context, ("prototypes", count(len(learner.picks())))),
-        _curves(learner, "prototypes"),
+        at_a_glance(learner, context, ("prototypes", count(len(learner.picks()))), ("prequential RMSE", error)),
+        _curves(learner, "error", "prototypes"),
         _chosen_rows("Prototypes", learner, context),
         costs(learner, context, _kernel(learner)),
     ]
-    sentence = f"Kernel recursive least squares with {_learned(learner)}."
+    sentence = f"Kernel recursive least squares with {_learned(learner)}. {_accuracy(error)}"
     return sentence, [section for section in sections if section.blocks]
+
+
+def _accuracy(error: str) -> str:
+    return f"Root mean squared error: {error} on the latest rows, each predicted before it was learned."
 
 
 def _learned(learner: Any) -> str:
@@ -70,7 +79,9 @@ def _kernel(learner: Any) -> tuple[str, str]:
 
 def _hyperparameters(learner: Any) -> list[tuple[str, str]]:
     noise = measure(np.sqrt(learner.noise_))
-    return [_kernel(learner), ("standard deviation of the noise", noise), ("swaps", count(learner.n_swaps_))]
+    has_widths = column_relevance(learner.kernel_, learner._model.active.validation_rows) is not None
+    kernel = ("kernel", WIDTHS.sub("(one width per column)", _kernel(learner)[1])) if has_widths else _kernel(learner)
+    return [kernel, ("standard deviation of the noise", noise), ("swaps", count(learner.n_swaps_))]
 
 
 def _chosen_rows(title: str, learner: Any, context: Context) -> Section:
@@ -80,7 +91,9 @@ def _chosen_rows(title: str, learner: Any, context: Context) -> Section:
 
 def _scatter(learner: Any, rows: Any, true: np.ndarray) -> Figure:
     """Predictions for rows that are kept with their targets."""
-    predicted = learner.predict(rows)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # the rows are the learner's own
+        predicted = learner.predict(rows)
     r2 = 1 - np.mean((true - predicted) ** 2) / max(np.var(true), np.finfo(float).tiny)
     kept = plural(len(true), "kept row")
     alt = f"Scatter plot: predicted against true targets of {kept}; R² is {r2:.3f}."

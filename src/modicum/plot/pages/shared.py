@@ -34,9 +34,10 @@ def costs(learner: Any, context: Context, *items: tuple[str, str]) -> Section:
 
 
 def guarantee(learner: Any) -> list[Section]:
-    """What a theorem says about the learner, if one applies."""
+    """What a theorem says about the learner, if one applies and its bound is not vacuous."""
     with suppress(ValueError):  # no theorem applies to these parameters or weights
-        return [Section("Guarantee", [Text(str(learner.guarantee()))])]
+        found = learner.guarantee()
+        return [Section("Guarantee", [Text(str(found))])] if found.says_something else []
     return []
 
 

@@ -36,7 +36,8 @@ def _search(tram: Any) -> Section:
     risks = [made.risk for made in tram.path_]
     note = "Every round uses more rows and a larger summary. The risk is measured on held-out rows."
     if tram.reference_ is not None:
-        note += f" The best risk is estimated as {measure(tram.reference_.risk)}."
+        runs = "one run" if tram.comparison_.n_runs == 1 else f"the best of {tram.comparison_.n_runs} runs"
+        note += f" The best risk found, {measure(tram.reference_.risk)}, is that of {runs} on a large summary."
     if len(risks) == 1:
         return Section("Search", [_rounds(tram)], note)
     alt = f"Curve: the risk goes from {measure(risks[0])} to {measure(risks[-1])} in {plural(len(risks), 'round')}."

@@ -278,6 +278,17 @@ class ExemplarBlock:
         self._best_swaps(slice(i, i + 1), gains, centers)
         return float(gains[0]), int(centers[0]) - 1
 
+    def gains_of(self, candidates: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """The gains of given swaps; `swap_gains` must have been called before."""
+        shares, near, second, near_center = self._caches
+        out = np.full(len(candidates), -np.inf)
+        for slot in np.unique(slots):
+            if not self.objective.fixed[slot]:
+                own = np.flatnonzero(slots == slot)
+                without = np.where(near_center == slot + 1, second, near)
+                out[own] = (near - np.minimum(self.D[candidates[own]], without)).astype(np.float64) @ shares
+        return out
+
     def add(self, i: int) -> int:
         slot = self.objective.n_chosen
         self.swap(i, slot)

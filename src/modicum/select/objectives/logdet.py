@@ -153,6 +153,11 @@ class LogDetBlock:
         slot, factor = jit.best_swap(self.U[i], self.v[i], self._p(), self._floor)
         return -np.inf if self._is_chosen[i] else float(np.log(factor)), int(slot)
 
+    def gains_of(self, candidates: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """The gains of given swaps."""
+        factors = self._p()[slots] * np.maximum(self.v[candidates], self._floor) + self.U[candidates, slots] ** 2
+        return np.where(self._is_chosen[candidates], -np.inf, np.log(factors))
+
     def first_swap(self, start: int, min_gain: float) -> tuple[int, int] | None:
         """The first candidate from `start` on with a swap that gains more than `min_gain`, and the swap's slot."""
         i, slot, _ = jit.first_swap(self.U, self.v, self._p(), self._floor, start, np.exp(min_gain))

@@ -192,6 +192,11 @@ class ValidatedBlock:
         slot = int(gains.argmax())
         return -np.inf if self._chosen[i] else float(gains[slot]), slot
 
+    def gains_of(self, candidates: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """The gains of given swaps."""
+        gains = [self._swap_gains(slice(i, i + 1))[0, slot] for i, slot in zip(candidates, slots, strict=True)]
+        return np.where(self._chosen[candidates], -np.inf, np.array(gains))
+
     def add(self, i: int, start: int = 0) -> int:
         """Candidate i joins; returns its slot. Candidates before `start` no longer need scores."""
         slot = self.objective.n_chosen

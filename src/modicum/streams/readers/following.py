@@ -83,6 +83,7 @@ class Folders(Reader):
     columns and types of the first.
     """
 
+    wait: Wait
     files: list[str]
     wait: Wait
 

@@ -110,6 +110,8 @@ class Tables(Reader):
             chosen = dict.fromkeys(range(len(names)))
         fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
+        if wanted.raw:
+            self._schema = pa.schema([_noted(f, first.schema.field(f.name).type) for f in self._schema])
         self._set_files(files)
 
     def _set_files(self, files: Sequence[TableFile]) -> None:
@@ -255,6 +257,17 @@ def is_numeric(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
 
 
+WHOLE = {b"modicum": b"whole"}  # metadata of a column of whole numbers that is read as floats
+
+
+def _noted(field: Any, inferred: Any) -> Any:
+    """A field with a note if whole numbers are read as floats, so that they can be written as they were."""
+    import pyarrow as pa
+
+    is_whole = pa.types.is_integer(inferred) and pa.types.is_floating(field.type)
+    return field.with_metadata(WHOLE) if is_whole else field
+
+
 def _cell_bytes(kind: Any) -> float:
     """Bytes of a cell, about."""
     import pyarrow as pa
@@ -277,7 +290,7 @@ def _cast(table: Any, schema: Any, file: str) -> Any:
                     f"converted: {error}"
                 ) from None
             table = table.set_column(table.column_names.index(field.name), field, cast)
-    return table
+    return table.select(schema.names).cast(schema)  # with the metadata of fields
 
 
 def _numpy_type(kind: Any) -> Any:

@@ -1,0 +1,60 @@
+"""Groups of options in help, and examples of commands. Plain data, so that help is quick.
+
+An option of a learner says itself to which group it belongs (`rich_help_panel`); others are listed here by the names of
+their parameters, the most used ones first.
+"""
+
+INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output", "Long runs", "Expert"
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    INPUT: ("states", "state", "names", "source", "columns", "target", "weight", "passes", "shuffle_buffer"),
+    LEARNING: ("objective", "model", "risk", "grid", "rows", "time_limit"),
+    OUTPUT: (
+        *("output", "report", "save", "keep", "csv", "table", "as_json", "force"),
+        *("image", "text", "curves", "n_points", "repeats", "folder"),
+    ),
+    LONG_RUNS: ("checkpoint", "every", "chunk_size"),
+    EXPERT: (),
+}
+OTHERS = ("version", "install_completion", "show_completion", "help")
+PLACES = {name: (group, place) for group, names in GROUPS.items() for place, name in enumerate(names)}
+
+EXAMPLES: dict[str, tuple[str, ...]] = {
+    "": ("modicum select flats.csv -k 10 --table", "modicum fit kmeans flats.csv -k 5 -o flats.mcm"),
+    "select": (
+        "modicum select flats.csv -k 10 -o picks.csv --report picks.html",
+        "modicum select flats.csv --objective logdet -k 10 --columns area,rooms --table",
+    ),
+    "fit": (
+        "modicum fit kmeans flats.csv -k 5 -o flats.mcm",
+        "modicum fit svm flats.csv --target rooms --columns area,visits -o rooms.mcm --report rooms.html",
+    ),
+    "predict": (
+        "modicum predict flats.mcm flats.csv -o clusters.parquet",
+        "modicum predict flats.mcm flats.csv --keep street,area --csv",
+    ),
+    "picks": ("modicum picks flats.mcm --table", "modicum picks flats.mcm -o centers.csv"),
+    "coreset": (
+        "modicum coreset flats.csv --n-points 50 -k 5 -o points.csv",
+        "modicum coreset flats.csv --for mixture --n-points 50 -k 3 --save points.mcm --table",
+    ),
+    "tradeoff": (
+        "modicum tradeoff flats.csv -k 5 --table",
+        'modicum tradeoff flats.csv -k 5 --risk "20% above best" --save centers.mcm',
+    ),
+    "suggest-c": (
+        "modicum suggest-c flats.csv --target rooms --table",
+        "modicum suggest-c flats.csv --target rooms --columns area --grid 0.1,1,10",
+    ),
+    "merge": (
+        "modicum merge west.mcm east.mcm -o both.mcm",
+        "modicum merge monday.mcm tuesday.mcm wednesday.mcm -o week.mcm",
+    ),
+    "name": (
+        "modicum name mixture.mcm c1=small",
+        'modicum name mixture.mcm c2=medium "c3=large and new" -o named.mcm',
+    ),
+    "show": ("modicum show flats.mcm", "modicum show flats.mcm --json"),
+    "papers": ("modicum papers", "modicum papers > papers.md"),
+    "demo": ("modicum demo", "modicum demo --folder look --rows 20000"),
+}
