@@ -162,10 +162,10 @@ def test_rows_with_gaps_can_be_dropped():
     assert f"{(~whole).sum()} rows with missing values left out" in model.summary_
 
 
-@pytest.mark.parametrize("budget", ["64 KiB", "256 KiB"])
+@pytest.mark.parametrize("budget", ["128 KiB", "256 KiB"])
 def test_a_budget_in_bytes_counts_records(budget):
     model = pipeline(modicum.ExemplarClustering(10, budget=budget, random_state=0))
-    limit = {"64 KiB": 65_536, "256 KiB": 262_144}[budget]
+    limit = {"128 KiB": 131_072, "256 KiB": 262_144}[budget]
     for seed in range(6):
         in_chunks(model, orders(500, seed).drop(columns="note"), 100)
         assert model.nbytes_ <= limit
@@ -177,11 +177,11 @@ def test_a_budget_below_the_preparation_is_refused():
 
 
 def test_texts_that_grow_are_shortened_to_hold_the_budget():
-    model = pipeline(modicum.ExemplarClustering(10, budget="64 KiB", random_state=0))
+    model = pipeline(modicum.ExemplarClustering(10, budget="128 KiB", random_state=0))
     in_chunks(model, orders(500).drop(columns="note"))
     with pytest.warns(DataWarning, match="shortened"):
         in_chunks(model, orders(500, 1).drop(columns="note").assign(order_id="x" * 5000))
-    assert model.nbytes_ <= 65_536
+    assert model.nbytes_ <= 131_072
 
 
 def test_preparations_follow_each_other():

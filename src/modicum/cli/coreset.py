@@ -7,12 +7,13 @@ import typer
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
 from modicum.cli.output import free_name, writer
-from modicum.cli.picks import by_column
+from modicum.cli.picks import in_own_units
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import Source
 from modicum.coreset import KMeansCoreset, MixtureCoreset
+from modicum.pipeline import final_learner
 
 AIMS = {"kmeans": Aim(KMeansCoreset), "mixture": Aim(MixtureCoreset)}
 MODELS = Aims("--for", "n_clusters", "clusters or components", AIMS)
@@ -41,10 +42,10 @@ def coreset(
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
 
     def write_points(run: Run) -> Any:
-        points, weights = run.learner.as_sample()
+        points, weights = final_learner(run.learner).as_sample()
         if output is not None or not run.goes_on:
             with writer(output, csv=csv, table=table) as write:
-                named = by_column(points, run.rows)
+                named = in_own_units(points, run.learner, run.rows.columns)
                 write({**named, free_name("weight", named): weights})
         return points
 

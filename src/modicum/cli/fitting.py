@@ -10,7 +10,7 @@ from modicum.cli.learners import ENTRIES
 from modicum.cli.picks import picked_rows
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
-from modicum.cli.safety import check_writing
+from modicum.cli.safety import check_writing, class_of
 from modicum.cli.sources import Source
 from modicum.contract.learner import Learner
 from modicum.contract.loading import from_content, read_content
@@ -35,8 +35,7 @@ def fit_command(cls: type[Learner]) -> Any:
         job = Job.take_from(given)
         save = output or continue_ or STATE
         learner = o.make_learner(cls, given)
-        files = {"save": save, "report": job.report, "other": job.checkpoint}
-        check_writing(source, learner, **files, force=force)
+        check_writing(source, learner, save=save, report=job.report, other=job.checkpoint, force=force)
         if continue_ is not None:
             if job.text is not None:
                 raise ValueError("--text can't be used with --continue: rows of earlier sources can't be read again.")
@@ -58,9 +57,7 @@ def fit_command(cls: type[Learner]) -> Any:
 
 def learner_in(path: str) -> str:
     """The class of the learner in a state file, of a pipeline that of its last step."""
-    content = read_content(path)
-    steps = content["params"].get("steps") if content["class"] == StreamPipeline.__name__ else None
-    return content["class"] if steps is None else type(steps[-1][1]).__name__
+    return class_of(read_content(path))
 
 
 def _load(path: Path, asked: Learner, changed: list[str], *, is_output: bool) -> Learner:

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,18 +13,19 @@ from modicum.cli.output import free_name, writer
 from modicum.cli.picks import by_column
 from modicum.cli.printing import say
 from modicum.cli.run import Job
-from modicum.cli.sources import Options
+from modicum.cli.sources import Options, Sources
 from modicum.cluster import ExemplarClustering
 from modicum.contract.learner import Learner
 from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
+from modicum.pipeline import StreamPipeline, TableEncoder, make_pipeline
 from modicum.select import BalancedSelection, find_outliers
 from modicum.select.quotas import text_of
 from modicum.streams import stream
+from modicum.streams.readers.base import join
 
 MOST_GROUPS_SAID = 10  # in one line
 _QUOTA = re.compile(r"(?P<value>.+):(?P<count>\d+)")
-Encode = Callable[[Any], Any]  # rows to learn from, of a pyarrow table
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Picker(Options):
 
     # ---- before the run --------------------------------------------------------------------------
 
-    def check(self, source: str, output: Path | None) -> None:
+    def check(self, source: Sources, output: Path | None) -> None:
         """Before a long run: can these options be kept?"""
         if self.include is not None and self.balance is not None:
             raise ValueError("--include can't be combined with --balance.")
@@ -74,7 +74,7 @@ class Picker(Options):
             raise ValueError(f"--outliers must be a positive number of rows; got {self.outliers}.")
         if output is None:
             raise ValueError("--outliers needs -o: with -o picks.csv, they are written to picks.outliers.csv.")
-        if source == "-":
+        if list(source) == ["-"]:
             raise DataError("--outliers reads the source again, and standard input can't be. Write it to a file first.")
 
     def add_to(self, texts: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class Picker(Options):
             raise ValueError(f"--balance {column}: the column is not learned from; take it out of {option}.")
         return replace(job, target=column)
 
-    def wrap(self, learner: Learner, k: str | None, *, source: str, job: Job) -> Learner:
+    def wrap(self, learner: Learner, k: str | None, *, source: Sources, job: Job) -> Learner:
         """The learner with its quotas, or with the rows that are picked already."""
         if self.balance is not None:
             return self._balanced(learner, k)
@@ -115,21 +115,26 @@ class Picker(Options):
         seed = learner.get_params(deep=False).get("random_state")
         return BalancedSelection(learner, quotas=quotas, random_state=seed, **options)
 
-    def _including(self, learner: Learner, path: Path, source: str, job: Job) -> Learner:
+    def _including(self, learner: Learner, path: Path, source: Sources, job: Job) -> Learner:
         if not isinstance(learner, ExemplarClustering):
             raise ValueError("--include is for --objective exemplar alone: others can't complement given rows.")
         if learner.locked is not None:
             raise ValueError("--include and --locked both give rows. Leave one out.")
-        given = included_rows(path, numbers_of(_columns(source, job)))
-        return learner.set_params(n_exemplars=learner.n_exemplars + len(given), locked=given)
+        if not isinstance(job.pipeline(learner, source), StreamPipeline):
+            given = np.concatenate([chunk.X for chunk in stream(str(path))])
+            return learner.set_params(n_exemplars=learner.n_exemplars + len(given), locked=given)
+        encoder = job.decided_encoder(source)
+        given = included_rows(path, encoder, job.raw_options()["as_text"])
+        learner.set_params(n_exemplars=learner.n_exemplars + given.shape[0], locked=given)
+        return make_pipeline(encoder, learner, random_state=learner.random_state)
 
     # ---- after the run ---------------------------------------------------------------------------
 
-    def write_outliers(self, learner: Any, job: Job, source: str, output: Path | None) -> None:
+    def write_outliers(self, learner: Any, job: Job, source: Sources, output: Path | None) -> None:
         """Write the rows that are least represented, if they are asked for, beside the picks."""
         if self.outliers is None or output is None:
             return
-        rows = replace(job, passes=1, shuffle_buffer=0).open(source, None)
+        rows = replace(job, passes=1, shuffle_buffer=0).open_for(learner, source)
         found = find_outliers(learner, rows, self.outliers)
         taken = rows.take(found.ids)
         is_table = rows.table_columns is not None
@@ -187,40 +192,12 @@ def _wrong_balance(text: str) -> ValueError:
     return ValueError(f"--balance takes a column, or quotas of its values such as label=cat:50,dog:30; got {text!r}.")
 
 
-def included_rows(path: Path, encode: Encode) -> Any:
-    """All rows of a file as they are learned from: `encode` makes them from a table with all columns."""
-    rows = stream(str(path))
-    if rows.table_columns is None:
-        return np.concatenate([chunk.X for chunk in rows])
-    row_ids = [chunk.row_ids for chunk in rows]
-    if not row_ids:
-        raise DataError(f"--include {path}: there are no rows in it.")
+def included_rows(path: Path, encoder: TableEncoder, as_text: list[str]) -> Any:
+    """All rows of a file, prepared as those of the source."""
     try:
-        return encode(rows.take(np.concatenate(row_ids)))
+        tables = [chunk.X for chunk in stream(str(path), raw=True, as_text=as_text)]
+        if not tables:
+            raise DataError("there are no rows in it.")
+        return encoder.transform(join(tables))
     except DataError as error:
         raise DataError(f"--include {path}: {error}") from None
-
-
-def numbers_of(columns: list[str] | None) -> Encode:
-    """Columns of numbers by name, as they are; None: all columns."""
-
-    def encode(table: Any) -> np.ndarray:
-        names = table.column_names if columns is None else columns
-        missing = [name for name in names if name not in table.column_names]
-        if missing:
-            raise DataError(f"there is no column {missing[0]}. There are: {', '.join(table.column_names)}.")
-        try:
-            return np.column_stack([np.asarray(table[name].to_numpy(), np.float64) for name in names])
-        except (TypeError, ValueError) as error:
-            raise DataError(f"not all columns learned from are numbers ({error}).") from None
-
-    return encode
-
-
-def _columns(source: str, job: Job) -> list[str] | None:
-    """Names of the columns that are learned from."""
-    if source != "-":
-        return job.open(source, None).columns
-    if job.columns is None:
-        raise DataError("--include with standard input needs --columns, the columns to learn from.")
-    return job.columns.split(",")

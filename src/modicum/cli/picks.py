@@ -16,7 +16,10 @@ from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
+from modicum.pipeline import StreamPipeline, final_learner
+from modicum.rows import is_table
 from modicum.streams import Stream
+from modicum.streams.readers.tables import FILE, ROW
 
 WIDE = 10_000  # columns of sparse rows, above which only their entries are written
 
@@ -42,14 +45,20 @@ def held_columns(learner: Any, source: str) -> tuple[str, dict[str, Any]]:
         raise DataError(f"{source}: the {type(learner).__name__} has not seen any rows yet.")
     picks = learner.picks()
     if picks is not None:
-        records = getattr(picks, "records", None)
-        return picks.kind, listed(
-            picks, named_columns(picks.rows, learner.column_names_) if records is None else records
-        )
-    for kind, rows, facts in _summaries(learner):
-        columns = named_columns(rows, learner.column_names_)
+        rows = with_places(picks) if is_table(picks.rows) else named_columns(picks.rows, learner.column_names_)
+        return picks.kind, listed(picks, rows)
+    for kind, points, facts in _summaries(final_learner(learner)):
+        columns = in_own_units(points, learner, learner.column_names_)
         return kind, {free_name(name, columns): column for name, column in facts.items()} | columns
     raise DataError(f"{source}: a {type(learner).__name__} holds no rows, points or centers.")
+
+
+def in_own_units(points: Any, learner: Any, names: list[str] | None) -> dict[str, Any]:
+    """Points of a learner by name of column; those of a pipeline in the units of the source, where that is possible."""
+    encoder = learner.encoder_ if isinstance(learner, StreamPipeline) else None
+    if encoder is None:
+        return named_columns(points, names)
+    return encoder.inverse_transform(points) or named_columns(points, None)
 
 
 def _summaries(learner: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
@@ -78,8 +87,10 @@ def check_report(learner: Any, rows: Stream, image: str | None, text: str | None
     if text is None:
         return
     if not chooses_rows(learner):
-        raise DataError(f"--text {text}: {type(learner).__name__} chooses no rows whose texts could be shown.")
-    if not rows.rereadable:
+        raise DataError(
+            f"--text {text}: {type(final_learner(learner)).__name__} chooses no rows whose texts could be shown."
+        )
+    if not rows.rereadable and not learner.traits.tables:
         raise DataError(f"--text {text}: {rows.name} can be read only once. Write it to a file first.")
     if text not in (rows.table_columns or ()):
         there = ", ".join(rows.table_columns or ()) or "no names of columns"
@@ -88,17 +99,33 @@ def check_report(learner: Any, rows: Stream, image: str | None, text: str | None
 
 def chooses_rows(learner: Learner) -> bool:
     """Whether a learner, fitted or not, has rows to show."""
-    return type(learner).picks is not Learner.picks
+    last = learner.steps[-1][1] if isinstance(learner, StreamPipeline) else learner
+    return type(last).picks is not Learner.picks
 
 
 def picked_rows(picks: Picks, stream: Stream) -> dict[str, Any]:
     """All original columns of the picks, read again from the source; from a pipe, what was learned from."""
+    if is_table(picks.rows):
+        return with_places(picks)
     learned = by_column(picks.rows, stream)
     if not stream.rereadable or stream.table_columns is None:
         return learned
     taken = stream.take(np.maximum(picks.ids, 0))
     columns = {name: taken[name] for name in taken.column_names}
     return columns if (picks.ids >= 0).all() else _with_given(columns, learned, picks.ids < 0)
+
+
+def with_places(picks: Picks) -> dict[str, Any]:
+    """All columns of original rows; file and row of each only where they say more than its position."""
+    columns = {name: picks.rows[name] for name in picks.rows.column_names}
+    files, rows = columns.pop(FILE, None), columns.pop(ROW, None)
+    if files is None or rows is None:
+        return columns
+    known = picks.ids >= 0
+    told = rows.to_numpy()[known] != picks.ids[known] + 1
+    if len(set(files.to_pylist()) - {None}) <= 1 and not told.any():
+        return columns
+    return {free_name("file", columns): files, free_name("row", columns): rows} | columns
 
 
 def _with_given(picks: dict[str, Any], learned: dict[str, Any], given: np.ndarray) -> dict[str, Any]:

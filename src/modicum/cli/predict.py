@@ -8,27 +8,32 @@ from sklearn.base import is_classifier
 
 from modicum.cli import options as o
 from modicum.cli.output import free_name, writer
+from modicum.cli.preparing import Features
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import ChunkSize, Columns, Source, naming_source
+from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, naming_source
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
-from modicum.streams import Chunk, Stream, stream
+from modicum.pipeline.images import DESCRIPTORS, import_features
+from modicum.pipeline.tables import as_written
+from modicum.streams import Chunk, Paths, Stream, stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
 Keep = Annotated[str | None, typer.Option(help="Columns of the source to write beside the predictions: a,b,c or all.")]
 
 
-def command(
+def predict(
     state: StatePath,
     source: Source,
     output: o.Output = None,
     columns: Columns = None,
     keep: Keep = None,
     chunk_size: ChunkSize = None,
+    features: Features = DESCRIPTORS,
     csv: o.Csv = False,
     table: o.Table = False,
+    **given: Any,
 ) -> None:
     """Predict for every row of SOURCE with a saved learner.
 
@@ -40,10 +45,17 @@ def command(
     check_writing(source, output=output, csv=csv, table=table)
     learner = load(state)
     _check_array(output, learner)
-    rows = stream(source, columns=columns or learner.column_names_, chunk_size=chunk_size)
+    import_features(features)
+    reading = TextReading.take_from(given).text_options() | {"chunk_size": chunk_size}
+    if learner.traits.tables:
+        if columns is not None:
+            raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")
+        rows = stream(Paths(*source), raw=True, **reading)
+    else:
+        rows = stream(Paths(*source), columns=columns or learner.column_names_, **reading)
     kept = kept_columns(keep, rows)
     with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, naming_source(rows, learner):
-        for chunk, carried in with_kept(rows, source, kept):
+        for chunk, carried in with_kept(rows, source, kept, reading):
             made = {"row": chunk.row_ids, **learner.table(chunk.X)}
             write({free_name(name, carried): column for name, column in made.items()} | carried)
             progress.show(learner, rows.position)
@@ -58,7 +70,7 @@ def kept_columns(text: str | None, rows: Stream) -> list[str]:
     there = rows.table_columns
     if there is None:
         raise DataError(f"--keep {text}: {rows.name} has no names of columns.")
-    if not rows.rereadable:
+    if not rows.rereadable and not rows.is_raw:
         raise DataError(f"--keep {text}: {rows.name} can be read only once. Write it to a file first.")
     names = there if text == "all" and "all" not in there else [name.strip() for name in text.split(",")]
     for name in names:
@@ -67,12 +79,18 @@ def kept_columns(text: str | None, rows: Stream) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def with_kept(rows: Stream, source: str, names: list[str]) -> Iterator[tuple[Chunk, dict[str, Any]]]:
+def with_kept(
+    rows: Stream, source: list[str], names: list[str], reading: dict[str, Any]
+) -> Iterator[tuple[Chunk, dict[str, Any]]]:
     """The chunks of a stream, each with the named columns of its rows, of any type."""
-    again = stream(source) if names else rows
-    for chunk in rows:
-        taken = again.take(chunk.row_ids) if names else {}
-        yield chunk, {name: taken[name] for name in names}
+    if not names or rows.is_raw:
+        for chunk in rows:
+            kept = as_written(chunk.X.select(names)) if names else {}
+            yield chunk, {name: kept[name] for name in names}
+        return
+    again = stream(Paths(*source), raw=True, **reading | {"chunk_size": rows.chunk_size})
+    for chunk, raw in zip(rows, again, strict=True):
+        yield chunk, {name: raw.X[name] for name in names}
 
 
 def _check_array(output: o.Path | None, learner: Any) -> None:
@@ -80,3 +98,6 @@ def _check_array(output: o.Path | None, learner: Any) -> None:
     wants_array = output is not None and output.suffix.lower() == ".npy"
     if wants_array and is_classifier(learner) and learner.classes_.dtype.kind not in "biuf":
         raise DataError(f"can't write {output}: classes have names, an array only numbers. Take .csv or .parquet.")
+
+
+command = o.with_options(predict, TextReading.options())

@@ -16,12 +16,14 @@ from sklearn.base import is_classifier
 
 from modicum.cli.output import check_folder
 from modicum.cli.picks import check_report, parse_shape
+from modicum.cli.preparing import Preparing
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
-from modicum.cli.sources import Reading, naming_source
+from modicum.cli.sources import Sources, naming_source
 from modicum.contract.checkpoint import Checkpoint, parse_seconds
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError, StateError
+from modicum.pipeline import final_learner
 from modicum.streams import Stream
 from modicum.streams.readers.live import Stopped
 
@@ -55,7 +57,7 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class Job(Reading):
+class Job(Preparing):
     """A source to learn: how it is read, where progress is saved, and what the report shows."""
 
     follow: Annotated[bool, typer.Option("--follow", help="At the end of the source, wait for more rows.")] = False
@@ -64,13 +66,12 @@ class Job(Reading):
         str, typer.Option(help="How often to save the checkpoint and, of a source without end, all output: 30s, 5m.")
     ] = "30s"
     report: Annotated[Path | None, typer.Option(help="Write a report, one HTML page, to this file.")] = None
-    image: Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")] = None
     text: Annotated[str | None, typer.Option(help="Column with a text to show for each row in the report.")] = None
 
     def learn(
         self,
         learner: Learner,
-        source: str,
+        source: Sources,
         *,
         save: Path | None,
         output: Path | None = None,
@@ -84,6 +85,7 @@ class Job(Reading):
         learner._check_params()
         for path in (save, self.report, self.checkpoint):
             check_folder(path)
+        learner = self.pipeline(learner, source)
         place = self._resume(learner, source)
         rows = self._rows(source, place)
         check_target(place.learner, rows, self.target)
@@ -96,30 +98,30 @@ class Job(Reading):
             place.learner.save(save)
         return keeper.run()
 
-    def _rows(self, source: str, place: _Place) -> Stream:
+    def _rows(self, source: Sources, place: _Place) -> Stream:
         """The rows of a source from a place on. Files that were read before come first, in the same order."""
         read = None if place.checkpoint is None else place.checkpoint.files
-        return self.open(
+        return self.open_for(
+            place.learner,
             source,
-            getattr(place.learner, "random_state", None),
             start=place.start,
             first_row=place.first_row,
             follow=self.follow,
             files=None if read is None else list(read),
         )
 
-    def _resume(self, learner: Learner, source: str) -> _Place:
+    def _resume(self, learner: Learner, source: Sources) -> _Place:
         """Where an earlier start of this run stopped, or the beginning."""
         seen = learner._position if learner._is_fitted() else 0  # rows of other sources, which it learned before
         if self.checkpoint is None:
             return _Place(learner, first_row=seen)
-        run = _identity(learner, source, self.as_dict() | ({"continued": True} if seen else {}))
+        run = _identity(learner, " ".join(source), self.as_dict() | ({"continued": True} if seen else {}))
         checkpoint = Checkpoint(self.checkpoint, every=parse_seconds(self.every), run=run)
         found = checkpoint.resume()
         if found is None:
             return _Place(learner, checkpoint, first_row=seen)
         learner, position, finished = found
-        if source == "-":
+        if list(source) == ["-"]:
             say(
                 f"{self.checkpoint} has learned {position:,} rows; going on with what comes from standard input now, "
                 f"as row {position + 1:,} and later"
@@ -186,7 +188,8 @@ def check_target(learner: Learner, rows: Stream, target: str | None) -> None:
     if target is None and rows.table_columns is not None and learner.__sklearn_tags__().target_tags.required:
         what = "labels" if is_classifier(learner) else "targets"
         columns = ", ".join(rows.table_columns)
-        raise DataError(f"{type(learner).__name__} needs --target, the column with the {what}. There are: {columns}.")
+        name = type(final_learner(learner)).__name__
+        raise DataError(f"{name} needs --target, the column with the {what}. There are: {columns}.")
 
 
 class _Keeper:

@@ -9,6 +9,7 @@ from modicum._optional import require
 from modicum.cli.output import ENDINGS, check_folder, check_output
 from modicum.contract.loading import read_content
 from modicum.exceptions import DataError, StateError
+from modicum.pipeline import StreamPipeline
 
 WAY_OUT = "choose another name, or replace it with --force"
 
@@ -59,12 +60,18 @@ def check_not_read(path: Path | None, source: str | Iterable[str]) -> None:
             raise DataError(f"can't write {path}: it is read as part of {name}. Choose another name.")
 
 
+def class_of(content: dict[str, Any]) -> str:
+    """The class of the learner in a state file, of a pipeline that of its last step."""
+    steps = content["params"].get("steps") if content["class"] == StreamPipeline.__name__ else None
+    return content["class"] if steps is None else type(steps[-1][1]).__name__
+
+
 def check_replaced(path: Path | None, learner: Any, *, force: bool) -> None:
     """Refuse to replace a file that is no state, or the state of another kind of learner."""
     if path is None or force or not path.exists() or not path.stat().st_size:
         return
     try:
-        held = read_content(path)["class"]
+        held = class_of(read_content(path))
     except (StateError, KeyError):
         raise DataError(f"{path} exists and is not a state file of modicum: {WAY_OUT}.") from None
     kind = type(learner).__name__

@@ -1,5 +1,6 @@
 """`modicum select SOURCE -k 100`: the rows worth looking at, out of as many as you like."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
 from modicum.cli.output import writer
 from modicum.cli.picker import Picker
 from modicum.cli.picks import listed, picked_rows
+from modicum.cli.preparing import kinds_in
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import Source
+from modicum.cli.sources import Source, is_pictures
+from modicum.pipeline.images import copy_pictures
 
+CopyTo = Annotated[Path | None, typer.Option(help="Copy the picked pictures to this folder.", metavar="DIR")]
 Objective = Annotated[str, typer.Option(help=f"What makes a choice good: {', '.join(AIMS)}.")]
 
 
@@ -26,6 +30,7 @@ def select(
     csv: o.Csv = False,
     table: o.Table = False,
     force: o.Force = False,
+    copy_to: CopyTo = None,
     **given: Any,
 ) -> None:
     """Choose the rows of SOURCE that represent all of it best, or differ most, or predict best.
@@ -36,6 +41,8 @@ def select(
     picker = Picker.take_from(given)
     job = picker.read_groups(Job.take_from(given))
     picker.check(source, output)
+    if copy_to is not None and not (is_pictures(source) or "image" in (kinds_in(job.types) or {}).values()):
+        raise ValueError("--copy-to is for folders of pictures, or columns that --types says are images.")
     picker.add_to(given)
     learner = make_learner(objective, given, job.target)
     k = given.get(OBJECTIVES.count) or given.get(OBJECTIVES[objective].count)
@@ -62,8 +69,16 @@ def select(
         f"{n_picked} of {run.learner.n_seen_:,} rows chosen in {run.seconds:.1f} s; {success}"
         + (f"; picks in {output}" if output else "")
     )
+    if copy_to is not None:
+        say(f"{len(copy_pictures(_picture_paths(run.learner), copy_to))} pictures copied to {copy_to}")
     picker.write_outliers(run.learner, job, source, output)
     job.write_report(run, columns)
+
+
+def _picture_paths(learner: Any) -> list[str]:
+    """Paths of the pictures that were picked, those that stand for most first."""
+    column = next(name for name, kind, _ in learner.encoder_.decisions_ if kind == "image")
+    return listed(learner.picks(), {column: learner.picks().rows[column]})[column].to_pylist()
 
 
 def _success(learner: Any, objective: str) -> str:

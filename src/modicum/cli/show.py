@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
 from modicum.contract.loading import from_content, read_content
+from modicum.pipeline import StreamPipeline
 from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
@@ -48,6 +49,8 @@ def command(
 
 def numbers(learner: Any) -> dict[str, Any]:
     """Facts about a learner, for programs."""
+    if isinstance(learner, StreamPipeline) and learner._is_fitted():
+        return numbers(learner.learner_) | _of_pipeline(learner)
     facts: dict[str, Any] = {"learner": type(learner).__name__, "params": learner.get_params(deep=False)}
     if not learner._is_fitted():
         return facts | {"rows_seen": 0}
@@ -72,6 +75,21 @@ def numbers(learner: Any) -> dict[str, Any]:
     if any(len(history.get(name, ())) for name in CURVES):
         facts["history"] = {name: history[name] for name in ("n_seen", *CURVES) if name in history}
     return facts | _guarantee(learner)
+
+
+def _of_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
+    """Facts about a pipeline that differ from those about its last step."""
+    encoder = pipeline.encoder_
+    decided = [] if encoder is None else encoder.decisions_
+    return {
+        "rows_seen": pipeline.n_seen_,
+        "n_columns": pipeline.n_features_in_,
+        "columns": pipeline.column_names_,
+        "held_rows": pipeline.n_retained_,
+        "nbytes": pipeline.nbytes_,
+        "learned_from": pipeline.summary_,
+        "preparation": [{"column": name, "kind": kind, "what": what} for name, kind, what in decided],
+    }
 
 
 def _mixture_numbers(learner: Any) -> dict[str, Any]:
@@ -115,6 +133,8 @@ def as_plain(value: Any) -> Any:
 
 def describe(learner: Any) -> dict[str, Any]:
     """Facts about a learner, for people."""
+    if isinstance(learner, StreamPipeline) and learner._is_fitted():
+        return _describe_pipeline(learner)
     facts: dict[str, Any] = {"learner": " ".join(repr(learner).split())}
     if not learner._is_fitted():
         return facts | {"rows seen": "none yet"}
@@ -150,6 +170,21 @@ def describe(learner: Any) -> dict[str, Any]:
 def _some(names: Any) -> str:
     """The first of some names."""
     return f"{', '.join(map(str, names[:MOST_NAMES]))}{', …' if len(names) > MOST_NAMES else ''}"
+
+
+def _describe_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
+    own = describe(pipeline.learner_)
+    about = own.pop("learner"), f"{pipeline.n_seen_:,}"
+    held = f"{pipeline.n_retained_:,} rows, {format_bytes(pipeline.nbytes_)}"
+    decided = [] if pipeline.encoder_ is None else pipeline.encoder_.decisions_
+    shown = [f"{name} ({kind}): {what}" for name, kind, what in decided[:MOST_NAMES]]
+    more = [f"and {len(decided) - MOST_NAMES:,} more"] if len(decided) > MOST_NAMES else []
+    return (
+        {"learner": about[0], "rows seen": about[1], "learned from": pipeline.summary_.removeprefix("learned from ")}
+        | {"preparation": NEW_LINE.join(shown + more)}
+        | own
+        | {"rows seen": about[1], "columns": _some(pipeline.column_names_ or []), "held": held}
+    )
 
 
 def _mixture(learner: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Opening a source, and what every command that reads one says about it."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, get_type_hints
@@ -10,12 +10,21 @@ import typer
 
 from modicum.cli.printing import say
 from modicum.exceptions import DataError
-from modicum.streams import Stream, stream
+from modicum.streams import Paths, Stream, stream
+from modicum.streams.readers.files import find_files_so_far
+from modicum.streams.readers.formats import IMAGES
 
 MOST_NAMES = 20  # of columns in one line
+SHOWN = 5  # files in one line
+ARRAYS = ("npy", "npz", "svmlight")  # formats without names of columns
 
-Source = Annotated[str, typer.Argument(help="A file, folder, glob or - for standard input.", show_default=False)]
-Columns = Annotated[str | None, typer.Option(help="Columns to learn from, such as a,b,c. Default: all numeric ones.")]
+Sources = Sequence[str]
+Source = Annotated[
+    list[str], typer.Argument(help="Files, folders, globs or URLs, or - for standard input.", show_default=False)
+]
+Columns = Annotated[
+    str | None, typer.Option(help="Columns to learn from, such as a,b,c. Default: all that say something.")
+]
 ChunkSize = Annotated[int | None, typer.Option(help="Rows per chunk. Default: about 8 MiB of them.")]
 
 
@@ -41,7 +50,26 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Reading(Options):
+class TextReading(Options):
+    """How text files are read."""
+
+    delimiter: Annotated[str | None, typer.Option(help="Between cells of text files: ; or tab. Default: detected.")] = (
+        None
+    )
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names. Default: detected.")
+    ] = None
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out rows of text files that can't be read, and count them.")
+    ] = False
+
+    def text_options(self) -> dict[str, Any]:
+        """Options of `stream` about text files."""
+        return {name: getattr(self, name) for name in TextReading.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Reading(TextReading):
     """How a source is read."""
 
     columns: Columns = None
@@ -51,27 +79,60 @@ class Reading(Options):
     passes: Annotated[int, typer.Option(help="How often to go through the source.")] = 1
     shuffle_buffer: Annotated[int, typer.Option(help="Shuffle rows within a buffer of this many.")] = 0
 
-    def open(self, source: str, random_state: Any, **more: Any) -> Stream:
+    def open(self, source: Sources, random_state: Any, **more: Any) -> Stream:
         """The rows of a source; `more` are other options of `stream`."""
         seed = 0 if random_state is None else random_state
-        return stream(source, random_state=seed, **more, **self.as_dict())
+        return stream(Paths(*source), random_state=seed, **self.as_dict() | more)
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in Reading.__dataclass_fields__}
 
 
+def is_table(source: Sources) -> bool:
+    """Whether the columns of a source have names; assumed of standard input, and of a folder that is still empty."""
+    if list(source) == ["-"]:
+        return True
+    found = find_files_so_far(Paths(*source))
+    return found is None or found.format.name.partition(",")[0] not in ARRAYS
+
+
+def is_pictures(source: Sources) -> bool:
+    """Whether a source is a folder of pictures."""
+    found = None if list(source) == ["-"] else find_files_so_far(Paths(*source))
+    return found is not None and found.format.name == IMAGES.name
+
+
 @contextmanager
 def naming_source(rows: Stream, learner: Any) -> Iterator[None]:
-    """While a learner reads rows its errors name the source; afterwards, the columns it did not read are listed."""
+    """While a learner reads rows its errors name the source; afterwards, what was not read is listed."""
+    owners = [learner, *(step for _, step in getattr(learner, "steps", ()))]
     try:
         yield
     except MemoryError as error:
         raise DataError(f"{rows.name}: there is not enough memory to learn from it. {error}") from error
     except ValueError as error:
-        if not str(error).startswith(type(learner).__name__):
+        if not str(error).startswith(tuple(type(owner).__name__ for owner in owners)):
             raise
         raise DataError(f"{rows.name}: {error}") from error
-    if rows.left_out:
+    say_what_was_read(rows, learner)
+
+
+def say_what_was_read(rows: Stream, learner: Any) -> None:
+    """Say what was learned from, what was ignored and why, and what was assumed about the files."""
+    for note in rows.notes:
+        say(note)
+    if rows.skipped:
+        say(f"skipped: {_some(rows.skipped, SHOWN)}")
+    if rows.bad_rows.count:
+        first = "; ".join(f"{file}: data row {row:,}: {why}" for file, row, why in rows.bad_rows.first)
+        say(f"{rows.bad_rows.count:,} bad rows left out, such as {first}")
+    if getattr(getattr(learner, "traits", None), "tables", False):
+        say(learner.summary_)
+    elif rows.left_out:
         names = [f"{name} ({kind})" for name, kind in rows.left_out.items()]
-        more = [] if len(names) <= MOST_NAMES else [f"{len(names) - MOST_NAMES:,} more"]
-        say(f"columns left out, not numeric: {', '.join(names[:MOST_NAMES] + more)}")
+        say(f"columns left out, not numeric: {_some(names, MOST_NAMES)}")
+
+
+def _some(texts: Sequence[str], most: int) -> str:
+    more = [f"{len(texts) - most:,} more"] if len(texts) > most else []
+    return ", ".join([*texts[:most], *more])

@@ -7,11 +7,12 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.output import writer
+from modicum.cli.preparing import Preparing
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.run import check_target
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import Reading, Source, naming_source
+from modicum.cli.sources import Source, naming_source
 from modicum.svm import StreamSVC
 from modicum.svm.suggest import GRID, suggest_C
 
@@ -32,10 +33,10 @@ def suggest(
     modicum fit svc may be given, so that C is that of the model you want.
     """
     check_writing(source, csv=csv, table=table)
-    reading = Reading.take_from(given)
+    reading = Preparing.take_from(given)
     model = o.make_learner(StreamSVC, {"C": grid, **given})
     model._check_params()
-    rows = reading.open(source, model.random_state)
+    rows, encoder = reading.prepared_rows(source, model)
     check_target(model, rows, reading.target)
     params = model.get_params(deep=False)
     costs = np.atleast_1d(params.pop("C")).tolist()
@@ -43,8 +44,10 @@ def suggest(
         found = suggest_C(rows, costs, on_chunk=lambda model: progress.show(model, rows.position), **params)
     with writer(None, csv=csv, table=table) as write:
         write({"C": list(found.accuracy), "accuracy": list(found.accuracy.values())})
+    if encoder is not None:
+        say(encoder.summary_)
     say(f"C = {found.C:g} is best: {found.accuracy[found.C]:.2%} of {rows.position:,} rows")
 
 
 _of_model = [made for made in o.constructor_options(StreamSVC) if made.name != "C"]
-command = o.with_options(suggest, [*_of_model, *Reading.options(without=("passes",))])
+command = o.with_options(suggest, [*_of_model, *Preparing.options(without=("passes", "image", "prepare_like"))])

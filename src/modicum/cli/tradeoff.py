@@ -9,13 +9,15 @@ import typer
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
 from modicum.cli.output import writer
+from modicum.cli.preparing import Preparing
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.run import command_line
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import Reading, Source, naming_source
+from modicum.cli.sources import Source, naming_source
 from modicum.cli.values import parameter
 from modicum.coreset import StreamGaussianMixture, StreamKMeans
+from modicum.pipeline import StreamPipeline
 from modicum.rules.budget import format_bytes
 from modicum.streams import Stream
 from modicum.tradeoff import Tradeoff, Tram
@@ -59,20 +61,22 @@ def tradeoff(
     to 20 runs here on a large summary; better ones may exist. With --report or --curves, the cost of other risks is
     measured too, on up to 200,000 rows.
     """
-    reading = Reading.take_from(given)
+    reading = Preparing.take_from(given)
     tram = make_tram(model, risk, given)
     tried = None if n_points is None else _numbers(n_points)
     files = {"output": output, "save": save, "report": report, "other": curves}
     check_writing(source, tram.estimator, **files, force=force, csv=csv, table=table)
     check_curves(repeats, curves)
-    rows = reading.open(source, tram.random_state)
+    rows, encoder = reading.prepared_rows(source, tram.estimator)
     with Progress() as progress, naming_source(rows, tram):
         tram.fit(rows, on_round=lambda tram: progress.tell(*_facts(tram.path_[-1])))
     with writer(output, csv=csv, table=table) as write:
         write({name: [getattr(made, name) for made in tram.path_] for name in Round._fields})
+    if encoder is not None:
+        say(encoder.summary_)
     say(tram.summary())
     if save is not None:
-        tram.solution_.save(save)
+        (tram.solution_ if encoder is None else StreamPipeline.of(encoder, tram.solution_)).save(save)
     if report is None and curves is None:
         return
     found = measure(tram, rows, tried or _around(tram.path_[-1].n_points), repeats, curves)
@@ -151,4 +155,4 @@ def _around(n_points: int) -> list[int]:
 
 _of_search = [made for made in o.constructor_options(Tram, short="") if made.name not in NOT_OPTIONS]
 _of_model = [made for made in MODELS.options() if made.name not in {*NOT_OPTIONS, *OF_TRAM}]
-command = o.with_options(tradeoff, [*_of_model, *_of_search, *Reading.options(without=("target", "passes"))])
+command = o.with_options(tradeoff, [*_of_model, *_of_search, *Preparing.options(without=("target", "passes", "image"))])

@@ -5,7 +5,7 @@ from modicum.pipeline.one_by_one import OneByOne
 from modicum.pipeline.preparation import Preparation
 from modicum.pipeline.principal_components import PrincipalComponents
 from modicum.pipeline.random_features import RandomFeatures
-from modicum.pipeline.stream_pipeline import StreamPipeline, make_pipeline
+from modicum.pipeline.stream_pipeline import StreamPipeline, final_learner, make_pipeline
 from modicum.pipeline.table_encoder import TableEncoder
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "RandomFeatures",
     "StreamPipeline",
     "TableEncoder",
+    "final_learner",
     "make_pipeline",
     "use_features",
 ]

@@ -35,6 +35,7 @@ STEPS = Where(
     "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
 )
 KEY_BITS = 32  # of a key: the number of the row; the bits above it say which stream it is from
+MOST_NAMES = 1_000  # of columns that the learner is told
 SPARE = 0.9  # of a budget in bytes, for what the learner and the records hold; the rest is for growing texts
 
 
@@ -227,6 +228,8 @@ class StreamPipeline(TakesTables):
             Z = self._prepare(fitted, X) if Z is None else Z
             learner = fitted[-1]
             learner.partial_fit(Z, y, weight, row_ids=keys)
+            if is_first and isinstance(fitted[-2], TableEncoder) and Z.shape[1] <= MOST_NAMES:
+                learner._column_names = list(fitted[-2].get_feature_names_out())
             if not is_first and len(fitted) > 1:
                 encoder._watch(encoder._check_rows(X, reset=False))
             self._keep_records(learner, X, keys, ids)
@@ -458,6 +461,13 @@ def make_pipeline(*steps: Learner, keep_records: bool = True, random_state: Any 
     names = [type(step).__name__.lower() for step in steps]
     numbered = [name if names.count(name) == 1 else f"{name}-{i}" for i, name in enumerate(names, 1)]
     return StreamPipeline(list(zip(numbered, steps, strict=True)), keep_records=keep_records, random_state=random_state)
+
+
+def final_learner(learner: Learner) -> Learner:
+    """The last step of a pipeline, fitted if the pipeline is; another learner itself."""
+    if not isinstance(learner, StreamPipeline):
+        return learner
+    return learner.learner_ if learner._is_fitted() else learner.steps[-1][1]
 
 
 def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:

@@ -73,6 +73,8 @@ def gallery(learner: Any, exhibit: Exhibit, context: Context, *, order: np.ndarr
         order = np.arange(len(exhibit)) if exhibit.weights is None else np.argsort(-exhibit.weights, kind="stable")
     names = [str(name) for name in learner.column_names_ or ()]
     exhibit, columns = exhibit.take(order), _in_order(context.picks, order)
+    if context.pictures is not None and columns is not None and context.pictures in columns:
+        return picture_gallery(columns[context.pictures], None, exhibit.weights, exact=exhibit.exact)
     if context.image is not None:
         return _pictures(exhibit, context.image, _other_columns(exhibit, columns, names))
     if context.text is not None:

@@ -22,6 +22,7 @@ class Context:
     text: str | None = None
     preparation: Sequence[tuple[str, str, str]] | None = None
     learned_from: str | None = None
+    pictures: str | None = None  # column of picks with paths of pictures
 
 
 @dataclass(frozen=True)

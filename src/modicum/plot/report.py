@@ -10,12 +10,15 @@ from sklearn.base import BaseEstimator
 from modicum import __version__
 from modicum._optional import require
 from modicum.contract.learner import Learner
+from modicum.pipeline import StreamPipeline, final_learner
 from modicum.plot.formatting import clipped, is_number_like
 from modicum.plot.page import Code, Column, Context, Facts, Page, Section, Table, describe
-from modicum.plot.pages import content_of, final_learner
+from modicum.plot.pages import content_of
 from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
+from modicum.rows import is_table
 from modicum.state.files import write_atomically
+from modicum.streams.readers.tables import FILE, ROW
 from modicum.tradeoff import Tradeoff, Tram
 
 
@@ -37,7 +40,7 @@ def write_report(
     Parameters
     ----------
     path : where to write
-    learner : a fitted learner of any kind; of a pipeline (with `encoder_` and `learner_`), the final learner is shown
+    learner : a fitted learner of any kind; of a pipeline, the last step is shown, and how rows were prepared
     command : the command to show
     source : the name of the data
     seconds : the time spent learning
@@ -59,9 +62,23 @@ def write_report(
     True
     """
     learner._check_fitted()
-    context = Context(command, source, seconds, picks, image, text, preparation, learned_from)
+    pictures = None
+    if isinstance(learner, StreamPipeline) and learner.encoder_ is not None:
+        preparation = learner.encoder_.decisions_ if preparation is None else preparation
+        learned_from = learner.summary_ if learned_from is None else learned_from
+        pictures = next((name for name, kind, _ in preparation if kind == "image"), None)
+        picks = _original_rows(learner) if picks is None else picks
+    context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures)
     html = render(make_page(final_learner(learner), context))
     write_atomically(path, html.encode("utf-8", "replace"))  # a name may hold half a character
+
+
+def _original_rows(pipeline: StreamPipeline) -> Mapping[str, Sequence[Any]] | None:
+    """Columns of the rows that a pipeline picked."""
+    picks = pipeline.picks()
+    if picks is None or not is_table(picks.rows):
+        return None
+    return {name: picks.rows[name] for name in picks.rows.column_names if name not in (FILE, ROW)}
 
 
 def write_tradeoff_report(

@@ -10,6 +10,7 @@ Chunk i of a pass always starts at row i * chunk_size, however the source is div
 import operator
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from copy import copy
 from itertools import chain
 from typing import Any
 
@@ -21,6 +22,7 @@ from modicum.streams.readers import open_reader
 from modicum.streams.readers.base import Reader, count, pick
 from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.dialect import TextOptions
+from modicum.streams.readers.mapped import Mapped
 from modicum.streams.readers.objects import OBJECT_BYTES
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
@@ -169,6 +171,8 @@ class Stream:
         Names of the columns of X, if the source has names.
     table_columns : list of str or None
         Names of all columns of the source, of any type.
+    is_raw : bool
+        Whether rows are Arrow tables.
     target, weight : str or None
         Names of the columns of targets and weights, if the source has names.
     left_out : dict of str to str
@@ -224,6 +228,7 @@ class Stream:
     n_rows = property(lambda self: self._reader.n_rows)
     columns = property(lambda self: self._reader.columns)
     table_columns = property(lambda self: self._reader.table_columns)
+    is_raw = property(lambda self: self._reader.is_raw)
     target = property(lambda self: self._reader.target)
     weight = property(lambda self: self._reader.weight)
     left_out = property(lambda self: self._reader.left_out)
@@ -310,6 +315,12 @@ class Stream:
         starts = np.maximum(middles - size / 2, 0).astype(np.int64)
         ids = np.unique(starts[:, None] + np.arange(size)) if self.n_rows > n else np.arange(self.n_rows)
         return self.take(ids[ids < self.n_rows] + self.first_row)
+
+    def mapped(self, change: Callable[[Any], Any], columns: list[str] | None = None) -> "Stream":
+        """The same stream with rows as `change(X)` makes them, block by block; `columns` are their names."""
+        other = copy(self)
+        other._reader = Mapped(self._reader, change, columns)
+        return other
 
     def _check(self) -> None:
         name = self._reader.name

@@ -38,13 +38,6 @@ PAGES: dict[str, Callable[[Any, Context], Content]] = {
 }
 
 
-def final_learner(learner: Any) -> Any:
-    """The learner that a page is about: that at the end of a pipeline, which has `encoder_` and `learner_`."""
-    while hasattr(learner, "encoder_") and hasattr(learner, "learner_"):
-        learner = learner.learner_
-    return learner
-
-
 def content_of(learner: Learner, context: Context) -> Content:
     """The first sentences and the sections of a learner's page, or of that of its nearest base class."""
     make = next(PAGES[base.__name__] for base in type(learner).__mro__ if base.__name__ in PAGES)

@@ -63,6 +63,7 @@ class Reader:
     width: int | None = None  # number of features
     columns: list[str] | None = None  # names of the features
     table_columns: list[str] | None = None  # names of all columns of the source
+    is_raw = False  # whether rows are Arrow tables
     target: str | None = None  # name of the column of targets
     weight: str | None = None  # name of the column of weights
     left_out: dict[str, str] = {}  # columns that are not features because of their type, with that type

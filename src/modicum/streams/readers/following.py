@@ -85,7 +85,6 @@ class Folders(Reader):
 
     wait: Wait
     files: list[str]
-    wait: Wait
 
     def __init__(self, paths: Paths, wanted: Wanted, files: Sequence[str]):
         self.name, self._paths, self._wanted = paths.name, paths, wanted

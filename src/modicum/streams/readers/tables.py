@@ -39,14 +39,14 @@ class TableFile:
     wait: Wait | None = None  # of a file that is read as its rows come
     bad: BadRows | None = None  # rows that the last pass left out
 
-    def __init__(self, name: str):
-        self.name = name
-        require("pyarrow", f"reading {self.label}")
-
     @property
     def notes(self) -> list[str]:
         """What was assumed about the file, each one sentence."""
         return []
+
+    def __init__(self, name: str):
+        self.name = name
+        require("pyarrow", f"reading {self.label}")
 
     def read_as(self, field: Any, is_target: bool) -> Any:
         """The field with the type to read it with."""
@@ -93,7 +93,7 @@ class Tables(Reader):
         self.name = name
         self.rereadable, self.background, self.wait = first.rereadable, first.background, first.wait
         self.table_columns = names = list(first.schema.names)
-        self._raw = wanted.raw
+        self.is_raw = self._raw = wanted.raw
         usable = range(len(names)) if wanted.raw else _numeric_columns(first.schema)
         choice = choose(wanted, name, len(names), names, usable)
         self.columns, self.width = [names[j] for j in choice.features], len(choice.features)

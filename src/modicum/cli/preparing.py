@@ -1,0 +1,164 @@
+"""How rows are prepared before they are learned: the options, and the pipeline that they make."""
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from modicum.cli.sources import Reading, Sources, is_table
+from modicum.contract.learner import Learner
+from modicum.contract.loading import load
+from modicum.exceptions import DataError
+from modicum.kernels import EditDistance
+from modicum.pipeline import StreamPipeline, TableEncoder, make_pipeline
+from modicum.pipeline.images import DESCRIPTORS, import_features
+from modicum.streams import Stream
+
+MOST_NAMES = 1_000  # of columns that a learner is told
+TEXTS = ("category", "text", "image")  # kinds of columns that are read as text: 01234 is not a number there
+
+Features = Annotated[str, typer.Option(help="What describes pictures: descriptors, or module:function of one's own.")]
+
+
+@dataclass(frozen=True)
+class Preparing(Reading):
+    """How a source is read and prepared."""
+
+    exclude: Annotated[str | None, typer.Option(help="Columns not to learn from, such as id,name.")] = None
+    types: Annotated[
+        str | None,
+        typer.Option(
+            help="Kinds of columns, such as zip=category,when=time; also number, boolean, text, image and ignore."
+        ),
+    ] = None
+    scale: Annotated[
+        str, typer.Option(help="Which numbers are standardized: auto those of tables, standard also arrays, none.")
+    ] = "auto"
+    missing: Annotated[
+        str, typer.Option(help="Missing values: impute fills them in, drop leaves their rows out, error stops.")
+    ] = "impute"
+    features: Features = DESCRIPTORS
+    prepare_like: Annotated[
+        Path | None,
+        typer.Option(help="State file whose preparation is taken, so that results can be merged.", metavar="STATE"),
+    ] = None
+    image: Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")] = None
+
+    def pipeline(self, learner: Learner, source: Sources) -> Learner:
+        """The learner, with the preparation of its rows in front if there is something to prepare."""
+        if learner.traits.tables or learner._is_fitted() or compares_texts(learner):
+            return learner
+        if self.image is not None or (self.scale != "standard" and not is_table(source)):
+            for name in ("exclude", "types", "prepare_like"):
+                if getattr(self, name) is not None:
+                    raise DataError(f"--{name.replace('_', '-')} is for tables, not for arrays or --image.")
+            return learner
+        return make_pipeline(self.encoder(), learner, random_state=getattr(learner, "random_state", None))
+
+    def encoder(self) -> TableEncoder:
+        """The preparation, decided already if it is that of another state."""
+        if self.prepare_like is not None:
+            return preparation_in(self.prepare_like)
+        made = TableEncoder(
+            columns=names_in(self.columns),
+            exclude=names_in(self.exclude) or (),
+            types=kinds_in(self.types),
+            scale=self.scale,
+            missing=self.missing,
+            features=import_features(self.features),
+        )
+        made._check_params()
+        return made
+
+    def decided_encoder(self, source: Sources) -> TableEncoder:
+        """The preparation, decided by rows of a source that can be read again."""
+        encoder = self.encoder()
+        if encoder._is_fitted():
+            return encoder
+        rows = self.open(source, None, **self.raw_options())
+        if not rows.rereadable:
+            raise DataError(f"{rows.name} can be read only once, but is to be read twice. Write it to a file first.")
+        encoder._reserve({name: "the target" for name in (rows.target, rows.weight) if name is not None})
+        sample = rows.spread(encoder.n_first) if rows.table_columns is not None else None
+        for rows_of_chunk in (chunk.X for chunk in rows) if sample is None else [sample]:
+            if encoder.partial_fit(rows_of_chunk).is_decided_:
+                break
+        encoder._end_of_stream()
+        return encoder
+
+    def prepared_rows(self, source: Sources, learner: Learner) -> tuple[Stream, TableEncoder | None]:
+        """Rows of a source as numbers, for what takes no pipeline; and the preparation, if there is one."""
+        if self.image is not None or (self.scale != "standard" and not is_table(source)):
+            return self.open(source, getattr(learner, "random_state", None)), None
+        if list(source) == ["-"]:
+            encoder, names = self.encoder(), None
+        else:
+            encoder = self.decided_encoder(source)
+            names = list(encoder.get_feature_names_out()) if encoder.n_features_out_ <= MOST_NAMES else None
+        rows = self.open(source, getattr(learner, "random_state", None), **self.raw_options())
+
+        def encode(X: Any) -> Any:
+            if not encoder._is_fitted():  # of a pipe, the first rows that come decide
+                encoder._reserve({name: "the target" for name in (rows.target, rows.weight) if name is not None})
+                encoder.partial_fit(X)._end_of_stream()
+            return encoder.transform(X)
+
+        return rows.mapped(encode, names), encoder
+
+    def open_for(self, learner: Learner, source: Sources, **more: Any) -> Stream:
+        """The rows of a source as a learner takes them."""
+        if compares_texts(learner):
+            return self._texts(self.open(source, None, **self.raw_options(), **more))
+        raw = self.raw_options() if learner.traits.tables else {}
+        return self.open(source, getattr(learner, "random_state", None), **raw, **more)
+
+    def _texts(self, rows: Stream) -> Stream:
+        """Rows of one column of texts as a list of strings."""
+        names = names_in(self.columns) or [name for name in rows.table_columns or () if name != rows.target]
+        if len(names) != 1 or names[0] not in (rows.table_columns or ()):
+            there = ", ".join(rows.table_columns or ()) or "no names"
+            raise DataError(
+                f"{rows.name}: an edit distance compares one column, named by --columns; there are: {there}."
+            )
+        return rows.mapped(lambda table: ["" if text is None else str(text) for text in table[names[0]].to_pylist()])
+
+    def raw_options(self) -> dict[str, Any]:
+        """Options of `stream` for a pipeline, in which the preparation chooses the columns."""
+        texts = [name for name, kind in (kinds_in(self.types) or {}).items() if kind in TEXTS]
+        return {"raw": True, "columns": None, "as_text": texts}
+
+
+def compares_texts(learner: Learner) -> bool:
+    """Whether a learner compares strings letter by letter, so that they must not become numbers."""
+    given = getattr(learner, "dissimilarity", None)
+    return given == "edit-distance" or isinstance(given, EditDistance)
+
+
+def preparation_in(path: Path) -> TableEncoder:
+    """The preparation in a state file."""
+    learner = load(path)
+    encoder = learner.encoder_ if isinstance(learner, StreamPipeline) else learner
+    if not isinstance(encoder, TableEncoder):
+        raise DataError(f"--prepare-like {path}: it is the state of {type(learner).__name__}, without a preparation.")
+    return copy.deepcopy(encoder)
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Names with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def kinds_in(text: str | None) -> dict[str, str] | None:
+    """The kinds of columns in a text.
+
+    >>> kinds_in("zip=category, when=time")
+    {'zip': 'category', 'when': 'time'}
+    """
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    if not pairs or not all(name.strip() and kind.strip() for name, _, kind in pairs):
+        raise ValueError(f"--types takes columns and kinds such as zip=category,when=time; got {text!r}.")
+    return {name.strip(): kind.strip() for name, _, kind in pairs}
