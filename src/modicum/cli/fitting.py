@@ -32,7 +32,9 @@ def fit_command(cls: type[Learner]) -> Any:
     def fit(
         source: Source, output: Output = None, continue_: Continue = None, force: o.Force = False, **given: Any
     ) -> None:
+        own = o.own_scale(cls, given)
         job = Job.take_from(given)
+        given |= own
         save = output or continue_ or STATE
         learner = o.make_learner(cls, given)
         check_writing(source, learner, save=save, report=job.report, other=job.checkpoint, force=force)

@@ -7,13 +7,19 @@ their parameters, the most used ones first.
 INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output", "Long runs", "Expert"
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    INPUT: ("states", "state", "names", "source", "columns", "target", "weight", "passes", "shuffle_buffer"),
-    LEARNING: ("objective", "model", "risk", "grid", "rows", "time_limit"),
+    INPUT: (
+        *("states", "state", "names", "source", "columns", "exclude", "target", "weight", "types", "scale", "missing"),
+        *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),
+    ),
+    LEARNING: (
+        *("objective", "balance", "max_groups", "include", "drop_duplicates", "outliers"),
+        *("model", "risk", "grid", "rows", "time_limit"),
+    ),
     OUTPUT: (
-        *("output", "report", "save", "keep", "csv", "table", "as_json", "force"),
+        *("output", "report", "save", "keep", "copy_to", "csv", "table", "as_json", "force"),
         *("image", "text", "curves", "n_points", "repeats", "folder"),
     ),
-    LONG_RUNS: ("checkpoint", "every", "chunk_size"),
+    LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size"),
     EXPERT: (),
 }
 OTHERS = ("version", "install_completion", "show_completion", "help")

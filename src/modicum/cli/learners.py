@@ -66,6 +66,12 @@ WISHES: Mapping[str, Mapping[str, Entry]] = {
         ),
     },
     "Select": {
+        "BalancedSelection": Entry(
+            "As many rows of each group as of any other.",
+            (),
+            ("learner", "quotas"),
+            '--target rooms --learner "reservoir(12)"',
+        ),
         "OnlineGreedy": Entry("Rows that differ as much as possible.", (), ("kernel",), "-k 20"),
         "BlockGreedy": Entry(
             "Rows that differ, at a cost linear in their number: for many of them.", (), ("kernel",), "-k 20"

@@ -43,7 +43,7 @@ def with_options(command: Callable[..., Any], added: Iterable[inspect.Parameter]
     signature = inspect.signature(command)
     fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     taken = {p.name for p in fixed}
-    new = [p for p in added if p.name not in taken]
+    new = {p.name: p for p in added if p.name not in taken}.values()  # of options of one name, the last
     required = [p for p in fixed if p.default is inspect.Parameter.empty]
     optional = [p for p in fixed if p.default is not inspect.Parameter.empty]
 
@@ -139,6 +139,15 @@ def _typed(code: str) -> str:
         return f"{flags_of(given[1])[-1]} {given[2]}"
     is_parameter = "_" in code or code == "budget"
     return {"sample_weight": "--weight"}.get(code, flags_of(code)[-1] if is_parameter else code)
+
+
+def own_scale(cls: type[Any], given: dict[str, Any]) -> dict[str, str]:
+    """--scale true or false for a learner that has such a parameter itself; then rows are prepared as usual."""
+    text = str(given.get("scale"))
+    if "scale" not in inspect.signature(cls).parameters or text.lower() not in ("true", "false"):
+        return {}
+    given["scale"] = "auto"
+    return {"scale": text}
 
 
 def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:

@@ -12,17 +12,15 @@ import typer
 from modicum.cli.output import free_name, writer
 from modicum.cli.picks import by_column
 from modicum.cli.printing import say
+from modicum.cli.rows_file import RowsFile
 from modicum.cli.run import Job
-from modicum.cli.sources import Options, Sources
+from modicum.cli.sources import Options, Sources, is_stdin
 from modicum.cluster import ExemplarClustering
 from modicum.contract.learner import Learner
 from modicum.contract.picks import Picks
 from modicum.exceptions import DataError
-from modicum.pipeline import StreamPipeline, TableEncoder, make_pipeline
 from modicum.select import BalancedSelection, find_outliers
 from modicum.select.quotas import text_of
-from modicum.streams import stream
-from modicum.streams.readers.base import join
 
 MOST_GROUPS_SAID = 10  # in one line
 _QUOTA = re.compile(r"(?P<value>.+):(?P<count>\d+)")
@@ -74,7 +72,7 @@ class Picker(Options):
             raise ValueError(f"--outliers must be a positive number of rows; got {self.outliers}.")
         if output is None:
             raise ValueError("--outliers needs -o: with -o picks.csv, they are written to picks.outliers.csv.")
-        if list(source) == ["-"]:
+        if is_stdin(source):
             raise DataError("--outliers reads the source again, and standard input can't be. Write it to a file first.")
 
     def add_to(self, texts: dict[str, Any]) -> None:
@@ -120,13 +118,8 @@ class Picker(Options):
             raise ValueError("--include is for --objective exemplar alone: others can't complement given rows.")
         if learner.locked is not None:
             raise ValueError("--include and --locked both give rows. Leave one out.")
-        if not isinstance(job.pipeline(learner, source), StreamPipeline):
-            given = np.concatenate([chunk.X for chunk in stream(str(path))])
-            return learner.set_params(n_exemplars=learner.n_exemplars + len(given), locked=given)
-        encoder = job.decided_encoder(source)
-        given = included_rows(path, encoder, job.raw_options()["as_text"])
-        learner.set_params(n_exemplars=learner.n_exemplars + given.shape[0], locked=given)
-        return make_pipeline(encoder, learner, random_state=learner.random_state)
+        given = RowsFile(path)
+        return learner.set_params(n_exemplars=learner.n_exemplars + len(given), locked=given)
 
     # ---- after the run ---------------------------------------------------------------------------
 
@@ -190,14 +183,3 @@ def parse_balance(text: str) -> tuple[str, Any]:
 
 def _wrong_balance(text: str) -> ValueError:
     return ValueError(f"--balance takes a column, or quotas of its values such as label=cat:50,dog:30; got {text!r}.")
-
-
-def included_rows(path: Path, encoder: TableEncoder, as_text: list[str]) -> Any:
-    """All rows of a file, prepared as those of the source."""
-    try:
-        tables = [chunk.X for chunk in stream(str(path), raw=True, as_text=as_text)]
-        if not tables:
-            raise DataError("there are no rows in it.")
-        return encoder.transform(join(tables))
-    except DataError as error:
-        raise DataError(f"--include {path}: {error}") from None

@@ -12,12 +12,12 @@ from modicum.cli.preparing import Features
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, naming_source
+from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, as_paths, naming_source
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
 from modicum.pipeline.images import DESCRIPTORS, import_features
 from modicum.pipeline.tables import as_written
-from modicum.streams import Chunk, Paths, Stream, stream
+from modicum.streams import Chunk, Stream, stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
 Keep = Annotated[str | None, typer.Option(help="Columns of the source to write beside the predictions: a,b,c or all.")]
@@ -50,9 +50,9 @@ def predict(
     if learner.traits.tables:
         if columns is not None:
             raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")
-        rows = stream(Paths(*source), raw=True, **reading)
+        rows = stream(as_paths(source), raw=True, **reading)
     else:
-        rows = stream(Paths(*source), columns=columns or learner.column_names_, **reading)
+        rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
     kept = kept_columns(keep, rows)
     with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, naming_source(rows, learner):
         for chunk, carried in with_kept(rows, source, kept, reading):
@@ -88,7 +88,7 @@ def with_kept(
             kept = as_written(chunk.X.select(names)) if names else {}
             yield chunk, {name: kept[name] for name in names}
         return
-    again = stream(Paths(*source), raw=True, **reading | {"chunk_size": rows.chunk_size})
+    again = stream(as_paths(source), raw=True, **reading | {"chunk_size": rows.chunk_size})
     for chunk, raw in zip(rows, again, strict=True):
         yield chunk, {name: raw.X[name] for name in names}
 

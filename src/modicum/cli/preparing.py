@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from modicum.cli.sources import Reading, Sources, is_table
+from modicum.cli.rows_file import RowsFile
+from modicum.cli.sources import Reading, Sources, is_stdin, is_table
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
@@ -54,8 +55,11 @@ class Preparing(Reading):
             for name in ("exclude", "types", "prepare_like"):
                 if getattr(self, name) is not None:
                     raise DataError(f"--{name.replace('_', '-')} is for tables, not for arrays or --image.")
-            return learner
-        return make_pipeline(self.encoder(), learner, random_state=getattr(learner, "random_state", None))
+            return learner.set_params(**{name: rows.read() for name, rows in rows_files(learner).items()})
+        given = rows_files(learner)
+        encoder = self.decided_encoder(source) if given else self.encoder()
+        learner.set_params(**{name: rows.encoded(encoder) for name, rows in given.items()})
+        return make_pipeline(encoder, learner, random_state=getattr(learner, "random_state", None))
 
     def encoder(self) -> TableEncoder:
         """The preparation, decided already if it is that of another state."""
@@ -92,7 +96,7 @@ class Preparing(Reading):
         """Rows of a source as numbers, for what takes no pipeline; and the preparation, if there is one."""
         if self.image is not None or (self.scale != "standard" and not is_table(source)):
             return self.open(source, getattr(learner, "random_state", None)), None
-        if list(source) == ["-"]:
+        if is_stdin(source):
             encoder, names = self.encoder(), None
         else:
             encoder = self.decided_encoder(source)
@@ -128,6 +132,11 @@ class Preparing(Reading):
         """Options of `stream` for a pipeline, in which the preparation chooses the columns."""
         texts = [name for name, kind in (kinds_in(self.types) or {}).items() if kind in TEXTS]
         return {"raw": True, "columns": None, "as_text": texts}
+
+
+def rows_files(learner: Learner) -> dict[str, RowsFile]:
+    """Parameters that are rows in a file."""
+    return {name: value for name, value in learner.get_params(deep=False).items() if isinstance(value, RowsFile)}
 
 
 def compares_texts(learner: Learner) -> bool:

@@ -19,7 +19,7 @@ from modicum.cli.picks import check_report, parse_shape
 from modicum.cli.preparing import Preparing
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
-from modicum.cli.sources import Sources, naming_source
+from modicum.cli.sources import Sources, as_paths, is_stdin, naming_source
 from modicum.contract.checkpoint import Checkpoint, parse_seconds
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError, StateError
@@ -115,13 +115,15 @@ class Job(Preparing):
         seen = learner._position if learner._is_fitted() else 0  # rows of other sources, which it learned before
         if self.checkpoint is None:
             return _Place(learner, first_row=seen)
-        run = _identity(learner, " ".join(source), self.as_dict() | ({"continued": True} if seen else {}))
+        run = _identity(
+            learner, " ".join(as_paths(source).sources), self.as_dict() | ({"continued": True} if seen else {})
+        )
         checkpoint = Checkpoint(self.checkpoint, every=parse_seconds(self.every), run=run)
         found = checkpoint.resume()
         if found is None:
             return _Place(learner, checkpoint, first_row=seen)
         learner, position, finished = found
-        if list(source) == ["-"]:
+        if is_stdin(source):
             say(
                 f"{self.checkpoint} has learned {position:,} rows; going on with what comes from standard input now, "
                 f"as row {position + 1:,} and later"

@@ -18,7 +18,7 @@ MOST_NAMES = 20  # of columns in one line
 SHOWN = 5  # files in one line
 ARRAYS = ("npy", "npz", "svmlight")  # formats without names of columns
 
-Sources = Sequence[str]
+Sources = Sequence[str]  # one or more; a single text is one
 Source = Annotated[
     list[str], typer.Argument(help="Files, folders, globs or URLs, or - for standard input.", show_default=False)
 ]
@@ -82,23 +82,32 @@ class Reading(TextReading):
     def open(self, source: Sources, random_state: Any, **more: Any) -> Stream:
         """The rows of a source; `more` are other options of `stream`."""
         seed = 0 if random_state is None else random_state
-        return stream(Paths(*source), random_state=seed, **self.as_dict() | more)
+        return stream(as_paths(source), random_state=seed, **self.as_dict() | more)
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in Reading.__dataclass_fields__}
 
 
+def as_paths(source: Sources) -> Paths:
+    """All sources as one."""
+    return Paths(source) if isinstance(source, str) else Paths(*source)
+
+
+def is_stdin(source: Sources) -> bool:
+    return as_paths(source).sources == ("-",)
+
+
 def is_table(source: Sources) -> bool:
     """Whether the columns of a source have names; assumed of standard input, and of a folder that is still empty."""
-    if list(source) == ["-"]:
+    if is_stdin(source):
         return True
-    found = find_files_so_far(Paths(*source))
+    found = find_files_so_far(as_paths(source))
     return found is None or found.format.name.partition(",")[0] not in ARRAYS
 
 
 def is_pictures(source: Sources) -> bool:
     """Whether a source is a folder of pictures."""
-    found = None if list(source) == ["-"] else find_files_so_far(Paths(*source))
+    found = None if is_stdin(source) else find_files_so_far(as_paths(source))
     return found is not None and found.format.name == IMAGES.name
 
 

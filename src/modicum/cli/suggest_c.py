@@ -33,7 +33,9 @@ def suggest(
     modicum fit svc may be given, so that C is that of the model you want.
     """
     check_writing(source, csv=csv, table=table)
+    own = o.own_scale(StreamSVC, given)
     reading = Preparing.take_from(given)
+    given |= own
     model = o.make_learner(StreamSVC, {"C": grid, **given})
     model._check_params()
     rows, encoder = reading.prepared_rows(source, model)

@@ -12,15 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import modicum
 from modicum.cli.learners import command_name as command_name
+from modicum.cli.rows_file import RowsFile
 from modicum.families import FAMILIES
 from modicum.kernels import named as kernels
 from modicum.rules.params import ROWS
 from modicum.select.objectives import named as objectives
-from modicum.streams import stream
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _LITERAL = re.compile(r"[\[{].*[\]}]")
@@ -46,7 +44,7 @@ def parameter(cls: type[Any], name: str, text: str | None) -> Any:
     if (values := _several(text)) is not None and any(constraint.accepts(values) for constraint in constraints):
         return values
     if ROWS in constraints and Path(text).is_file():
-        return np.concatenate([chunk.X for chunk in stream(text)])
+        return RowsFile(text)
     if _CALL.fullmatch(text):
         return called(text)
     known = any(constraint.accepts(text) for constraint in constraints)

@@ -228,6 +228,10 @@ class Learner(Saving, Intake, BaseEstimator):
         first._guard().run(second._guard().run, self._merge_or_undo, other)
         return self
 
+    def _params_to_match(self) -> dict[str, Any]:
+        """Parameters in which two learners must agree to be merged."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name != "random_state"}
+
     def _merge_or_undo(self, other: Self) -> None:
         """Merge; on failure restore the state before it."""
         for side in (self, other):

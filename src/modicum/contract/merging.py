@@ -16,11 +16,11 @@ def check_partner(learner: Any, other: Any) -> None:
         raise StateError(f"{name}.merge: the other side is a {type(other).__name__}.")
     if other is learner:
         raise StateError(f"{name}.merge: a learner can't be merged with itself; its rows would count twice.")
-    theirs = other.get_params(deep=False)
-    for key, mine in learner.get_params(deep=False).items():
-        if key != "random_state" and not is_same_value(mine, theirs[key]):
+    theirs = other._params_to_match()
+    for key, mine in learner._params_to_match().items():
+        if key not in theirs or not is_same_value(mine, theirs[key]):
             raise StateError(
-                f"{name}.merge: {key} differs ({mine!r} here, {theirs[key]!r} there). "
+                f"{name}.merge: {key} differs ({mine!r} here, {theirs.get(key)!r} there). "
                 f"Fit both sides with the same {key}."
             )
 

@@ -16,8 +16,8 @@ from modicum.exceptions import DataWarning, StateError
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
-from modicum.pipeline.tables import TakesTables, as_written
-from modicum.rows import BufferedRows, n_rows, take
+from modicum.pipeline.tables import TakesTables, as_written, filled
+from modicum.rows import BufferedRows, is_table, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
@@ -393,6 +393,8 @@ class StreamPipeline(TakesTables):
         if found is None or ready._records is None:
             return found
         rows, ids = ready._records.find(found.ids)
+        if (found.ids < 0).any() and is_table(rows) and ready.encoder_ is not None:
+            rows = filled(rows, ready.encoder_.inverse_transform(found.rows), found.ids < 0)
         return Picks(found.kind, as_written(rows), ids, found.weights, found.targets)
 
     # ---- contract --------------------------------------------------------------------------------
@@ -435,6 +437,13 @@ class StreamPipeline(TakesTables):
 
     def _n_retained(self) -> int:
         return len(self._waiting) if self._waiting is not None else self._fitted[-1].n_retained_
+
+    def _params_to_match(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self.get_params(deep=True).items()
+            if name not in ("steps", *(step for step, _ in self.steps)) and not name.endswith("random_state")
+        }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, with `deep` those of the steps too: `encoder__missing`."""

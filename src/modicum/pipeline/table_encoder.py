@@ -224,7 +224,7 @@ class TableEncoder(TakesTables, Preparation):
             if column.name not in there:
                 raise DataError(
                     f"{type(self).__name__}: no column {column.name!r}, which was learned from. There are: "
-                    f"{', '.join(names[:20])}."
+                    f"{', '.join(name for name in names[:20] if name not in (FILE, ROW))}."
                 )
 
     def _decide(self, X: Any) -> None:
@@ -304,7 +304,8 @@ class TableEncoder(TakesTables, Preparation):
             return X
         if any(column.sparse for column in self._columns):
             return sparse.hstack([self._part(*pair, X) for pair in self._parsed(X)], format="csr", dtype=np.float32)
-        dtype = X.dtype if self._kind == "dense" else np.float32
+        # Numbers as they are keep their digits; standardized ones do not need them.
+        dtype = X.dtype if self._kind == "dense" else np.float64 if self.scale == "none" else np.float32
         out = np.zeros((n_rows(X), self.n_features_out_), dtype)
         first = 0
         for column, values in self._parsed(X):

@@ -10,7 +10,7 @@ from modicum._optional import require
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
 from modicum.rows import is_sparse, is_table
-from modicum.streams.readers.tables import WHOLE
+from modicum.streams.readers.tables import FILE, ROW, WHOLE
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 TEXT_COLUMN = "text"  # of rows that are strings
@@ -33,8 +33,8 @@ class TakesTables(Learner):
             raise DataError(f"{type(self).__name__}: the table has no columns.")
         if reset:
             self._kind, self._dtype = "table", "object"
-            self.n_features_in_ = table.num_columns
-            self.feature_names_in_ = np.array(table.column_names, object)
+            self.feature_names_in_ = np.array([name for name in table.column_names if name not in (FILE, ROW)], object)
+            self.n_features_in_ = len(self.feature_names_in_)
         return table
 
 
@@ -70,6 +70,20 @@ def as_written(rows: Any) -> Any:
         if (field.metadata or {}) == WHOLE:
             with suppress(pa.ArrowException):  # there are fractions after all
                 rows = rows.set_column(j, field.name, rows.column(j).cast(pa.int64()))
+    return rows
+
+
+def filled(rows: Any, decoded: Mapping[str, np.ndarray], where: np.ndarray) -> Any:
+    """A table with decoded values in some rows, of which nothing else is known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    mask = pa.array(where)
+    for name, values in decoded.items():
+        j = rows.column_names.index(name)
+        with suppress(pa.ArrowException):
+            new = pa.array(values).cast(rows.schema.field(j).type, safe=False)
+            rows = rows.set_column(j, rows.schema.field(j), pc.if_else(mask, new, rows.column(j)))
     return rows
 
 
