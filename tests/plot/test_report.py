@@ -26,9 +26,10 @@ from modicum.contract.history import History
 from modicum.contract.learner import Learner
 from modicum.contract.picks import Picks
 from modicum.kernels import RBF
+from modicum.pipeline import final_learner
 from modicum.plot import write_report
 from modicum.plot.gallery import MOST_ROWS
-from modicum.plot.pages import PAGES, final_learner
+from modicum.plot.pages import PAGES
 from modicum.plot.pages.exemplars import gain_over_random
 from modicum.plot.similarities import order_by_similarity
 from modicum.plot.style import as_svg, name_axes, new_figure
@@ -478,7 +479,7 @@ def test_preparation_is_shown_near_the_top(report, dense):
     rows = [("age", "number", "scaled"), ("<b>town</b>", "category", "3 values"), ("id", "ignored", "all differ")]
     text = report(dense, preparation=rows, learned_from="Learned from 2 of 3 columns; ignored: id.").text
     assert "Learned from 2 of 3 columns; ignored: id. column kind what was done age number scaled <b>town</b>" in text
-    assert text.index("rows seen") < text.index("Learned from and ignored") < text.index("Exemplars")
+    assert text.index("rows seen") < text.index("Preparation") < text.index("Exemplars")
     assert "Learned from" not in report(dense).text
     assert "Learned from" in report(dense, learned_from="Learned from all columns.").text
 

@@ -83,8 +83,17 @@ class Number(Column):
         return {name: value for name, value in super().fixed().items() if name not in ("low", "high")}
 
     def describe(self) -> str:
-        done = f"centered at {self.center:.4g}, divided by {self.scale:.4g}" if self.standardize else "as it is"
-        return f"{done}{f'; missing values become {self.fill:.4g}, with a flag' if self.has_flag else ''}"
+        done = f"centered at {short(self.center)}, divided by {short(self.scale)}" if self.standardize else "as it is"
+        return f"{done}{f'; missing values become {short(self.fill)}, with a flag' if self.has_flag else ''}"
+
+
+def short(value: float) -> str:
+    """A number to four digits, without an exponent unless it is very large or small.
+
+    >>> short(15782.4), short(2.94159), short(3e12)
+    ('15782', '2.942', '3e+12')
+    """
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def robust_moments(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
