@@ -150,7 +150,7 @@ def _preparation(context: Context) -> list[Section]:
     ]
     blocks = [Table(columns, compact=True)] if columns else []
     said = context.learned_from or ""
-    return [Section("Preparation", blocks, f"{said[:1].upper()}{said[1:]}{'.' * bool(said)}")]
+    return [Section("Preparation", blocks, f"{said[:1].upper()}{said[1:].rstrip('.')}{'.' * bool(said)}")]
 
 
 def _parameters(estimator: BaseEstimator, context: Context) -> Section:
