@@ -82,6 +82,7 @@ def _of_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     encoder = pipeline.encoder_
     decided = [] if encoder is None else encoder.decisions_
     return {
+        "params": pipeline.steps[-1][1].get_params(deep=False),
         "rows_seen": pipeline.n_seen_,
         "n_columns": pipeline.n_features_in_,
         "columns": pipeline.column_names_,
@@ -174,7 +175,8 @@ def _some(names: Any) -> str:
 
 def _describe_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     own = describe(pipeline.learner_)
-    about = own.pop("learner"), f"{pipeline.n_seen_:,}"
+    asked = " ".join(repr(pipeline.steps[-1][1]).split())  # the fitted one has a share of the budget
+    about = asked, f"{pipeline.n_seen_:,}"
     held = f"{pipeline.n_retained_:,} rows, {format_bytes(pipeline.nbytes_)}"
     decided = [] if pipeline.encoder_ is None else pipeline.encoder_.decisions_
     shown = [f"{name} ({kind}): {what}" for name, kind, what in decided[:MOST_NAMES]]
@@ -182,7 +184,7 @@ def _describe_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     return (
         {"learner": about[0], "rows seen": about[1], "learned from": pipeline.summary_.removeprefix("learned from ")}
         | {"preparation": NEW_LINE.join(shown + more)}
-        | own
+        | {name: fact for name, fact in own.items() if name != "learner"}
         | {"rows seen": about[1], "columns": _some(pipeline.column_names_ or []), "held": held}
     )
 
