@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
-from modicum.exceptions import DataWarning, StateError
+from modicum.exceptions import BudgetError, DataWarning, StateError
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
@@ -192,6 +192,7 @@ class StreamPipeline(TakesTables):
     def _new_learner(self, preparations: list[Any], X: Any, Z: Any) -> Learner:
         """The learner, with a seed, and with what of its budget the preparations and the records leave."""
         learner = clone(self.steps[-1][1])
+        learner._is_prepared = len(preparations) > 0
         params = learner.get_params(deep=False)
         if "random_state" in params and params["random_state"] is None and self.random_state is not None:
             learner.set_params(random_state=int(self._rng.integers(2**31)))
@@ -227,7 +228,7 @@ class StreamPipeline(TakesTables):
         if len(ids):
             Z = self._prepare(fitted, X) if Z is None else Z
             learner = fitted[-1]
-            learner.partial_fit(Z, y, weight, row_ids=keys)
+            self._teach(learner, Z, y, weight, keys)
             if is_first and isinstance(fitted[-2], TableEncoder) and Z.shape[1] <= MOST_NAMES:
                 learner._column_names = list(fitted[-2].get_feature_names_out())
             if not is_first and len(fitted) > 1:
@@ -235,6 +236,17 @@ class StreamPipeline(TakesTables):
             self._keep_records(learner, X, keys, ids)
         self._n_dropped += n_dropped
         self._n_keys += len(ids) + n_dropped
+
+    def _teach(self, learner: Learner, Z: Any, y: Any, weight: np.ndarray | None, keys: np.ndarray) -> None:
+        """Let the learner learn; an error about its share of the budget names the whole budget."""
+        try:
+            learner.partial_fit(Z, y, weight, row_ids=keys)
+        except BudgetError as error:
+            whole = as_budget(self.steps[-1][1].budget)
+            raise BudgetError(
+                f"{type(self).__name__}: the budget of {whole} is shared by the preparation, the original rows and the "
+                f"learner. {error}"
+            ) from None
 
     def _prepare(self, fitted: list[Any], X: Any) -> Any:
         for step in fitted[:-1]:
