@@ -1,5 +1,8 @@
 """StreamPipeline: one learner of preparations and a learner; picks are original rows."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -291,3 +294,25 @@ def test_columns_of_very_different_scale_are_told_once():
     make_pipeline(TableEncoder(scale="standard"), modicum.OnlineKMeans(3)).fit(X)
     modicum.Reservoir(5).fit(X)  # compares no columns
     modicum.OnlineKMeans(3).fit(X[:, [0, 2]])
+
+
+def test_gaps_and_whole_numbers_may_come_first():
+    model = OneByOne(make_pipeline(TableEncoder(50), modicum.Reservoir(100, random_state=0)))
+    rows = [{"a": None if i < 3 else i / 2, "b": i if i < 3 else i / 2} for i in range(100)]
+    for row in rows:
+        model.learn_one(row)
+    assert model.learner.summary_ == "learned from 2 numbers; filled in gaps of a"
+    picks = model.learner.picks()
+    assert [{"a": row["a"], "b": row["b"]} for row in picks.rows.to_pylist()] == [rows[i] for i in picks.ids]
+
+
+def test_texts_that_are_no_numbers_cannot_be_numbers():
+    with pytest.raises(DataError, match="column 'country' can't be read as a number: 'AT' is not a number"):
+        TableEncoder(types={"country": "number"}).fit([{"country": "AT"}, {"country": "CH"}])
+
+
+def test_a_new_process_loads_a_pipeline(tmp_path):
+    path = tmp_path / "orders.mcm"
+    pipeline(PICKERS[0]).fit(orders(300)).save(path)
+    code = f"import modicum; print(modicum.load({str(path)!r}).picks().rows.num_rows)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "8\n"

@@ -1,6 +1,7 @@
 """Reports show the learner's facts, load nothing, and escape what they are given."""
 
 import re
+from datetime import datetime
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -26,7 +27,7 @@ from modicum.contract.history import History
 from modicum.contract.learner import Learner
 from modicum.contract.picks import Picks
 from modicum.kernels import RBF
-from modicum.pipeline import final_learner
+from modicum.pipeline import TableEncoder, final_learner, make_pipeline
 from modicum.plot import write_report
 from modicum.plot.gallery import MOST_ROWS
 from modicum.plot.pages import PAGES
@@ -484,23 +485,13 @@ def test_preparation_is_shown_near_the_top(report, dense):
     assert "Learned from" in report(dense, learned_from="Learned from all columns.").text
 
 
-class _Pipeline(Reservoir):
-    """What a report sees of a pipeline."""
-
-    def __init__(self, encoder_=None, learner_=None):
-        self.encoder_, self.learner_ = encoder_, learner_
-
-    def _check_fitted(self):
-        pass
-
-
 def test_the_page_of_a_pipeline_is_that_of_its_learner(report, dense):
-    inner = _Pipeline("encoder", dense)
-    assert final_learner(_Pipeline("encoder", inner)) is dense
-    assert final_learner(dense) is dense
-    page = report(inner)
+    rows = np.random.default_rng(0).normal(size=(1000, 4))
+    pipeline = make_pipeline(TableEncoder(), ExemplarClustering(3, random_state=0)).fit(rows)
+    page = report(pipeline)
     assert "3 exemplars represent 1,000 rows." in page.text
     assert "ExemplarClustering" in page.text
+    assert final_learner(dense) is dense
 
 
 def test_columns_that_matter_come_first(report):
@@ -566,3 +557,18 @@ def test_numbers_do_not_break(report, dense):
     (rule,) = re.findall(r"^\.number \{([^}]*)\}", css, flags=re.MULTILINE)
     assert "white-space: nowrap" in rule
     assert "overflow-wrap: normal" in rule
+
+
+def test_a_pipeline_shows_positions_budgets_and_what_it_learned_from_first(tmp_path):
+    rows = [
+        {"code": f"k{i}", "size": float(i % 7), "when": datetime(2024, 1, 1 + i % 9, 12, 30, 5, 7)} for i in range(200)
+    ]
+    learner = make_pipeline(TableEncoder(), ExemplarClustering(3, budget="2 MiB", random_state=0)).fit(rows)
+    write_report(tmp_path / "page.html", learner)
+    text = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", (tmp_path / "page.html").read_text()))
+    assert "cluster size row size when code" in text
+    assert "2024-01-0" in text
+    assert "12:30:05.0" not in text
+    first = int(np.argmax(learner.picks().weights))
+    assert f" {learner.picks().ids[first]} {learner.picks().rows['size'][first].as_py():.0f} 2024-" in text
+    assert "budget 2 MiB" in text

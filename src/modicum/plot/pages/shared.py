@@ -35,7 +35,7 @@ def costs(learner: Any, context: Context, *items: tuple[str, str]) -> Section:
 
 
 def _whole(learner: Any, context: Context) -> Any:
-    """What the budget is for: the learner, with its preparation and original rows if it is the last step of a pipeline."""
+    """What the budget is for: the learner, or the pipeline of which it is the last step."""
     return learner if context.pipeline is None else context.pipeline
 
 
