@@ -316,3 +316,10 @@ def test_a_new_process_loads_a_pipeline(tmp_path):
     pipeline(PICKERS[0]).fit(orders(300)).save(path)
     code = f"import modicum; print(modicum.load({str(path)!r}).picks().rows.num_rows)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "8\n"
+
+
+def test_a_stream_is_fitted_as_it_is(tmp_path):
+    orders(300).to_csv(tmp_path / "orders.csv", index=False)
+    rows = stream(tmp_path / "orders.csv", raw=True, chunk_size=70)
+    fitted = pipeline(PICKERS[0]).fit(rows)
+    assert fitted.summary_ == pipeline(PICKERS[0]).fit(str(tmp_path / "orders.csv")).summary_
