@@ -69,6 +69,8 @@ def gallery(learner: Any, exhibit: Exhibit, context: Context, *, order: np.ndarr
     They are shown in the given order; by default largest weight first, or in their own order.
     """
     _check(exhibit, context)
+    if context.ids is not None and exhibit.ids is not None:
+        exhibit = replace(exhibit, ids=context.ids)
     if order is None:
         order = np.arange(len(exhibit)) if exhibit.weights is None else np.argsort(-exhibit.weights, kind="stable")
     names = [str(name) for name in learner.column_names_ or ()]

@@ -62,13 +62,14 @@ def write_report(
     True
     """
     learner._check_fitted()
-    pictures = None
+    pictures = ids = None
     if isinstance(learner, StreamPipeline) and learner.encoder_ is not None:
         preparation = learner.encoder_.decisions_ if preparation is None else preparation
         learned_from = learner.summary_ if learned_from is None else learned_from
         pictures = next((name for name, kind, _ in preparation if kind == "image"), None)
         picks = _original_rows(learner) if picks is None else picks
-    context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures)
+        ids = None if (found := learner.picks()) is None else found.ids
+    context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures, ids)
     html = render(make_page(final_learner(learner), context))
     write_atomically(path, html.encode("utf-8", "replace"))  # a name may hold half a character
 

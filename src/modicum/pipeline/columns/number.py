@@ -83,8 +83,17 @@ class Number(Column):
         return {name: value for name, value in super().fixed().items() if name not in ("low", "high")}
 
     def describe(self) -> str:
-        done = f"centered at {self.center:.4g}, divided by {self.scale:.4g}" if self.standardize else "as it is"
-        return f"{done}{f'; missing values become {self.fill:.4g}, with a flag' if self.has_flag else ''}"
+        done = f"centered at {plain(self.center)}, divided by {plain(self.scale)}" if self.standardize else "as it is"
+        return f"{done}{f'; missing values become {plain(self.fill)}, with a flag' if self.has_flag else ''}"
+
+
+def plain(value: float) -> str:
+    """A number to four digits, without an exponent if it is of usual size.
+
+    >>> plain(16130.4), plain(0.01234567), plain(3e-9)
+    ('16,130', '0.01235', '3e-09')
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def robust_moments(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
