@@ -86,17 +86,17 @@ class Number(Column):
         return {name: value for name, value in super().fixed().items() if name not in ("low", "high")}
 
     def describe(self) -> str:
-        done = f"centered at {short(self.center)}, divided by {short(self.scale)}" if self.standardize else "as it is"
-        return f"{done}{f'; missing values become {short(self.fill)}, with a flag' if self.has_flag else ''}"
+        done = f"centered at {plain(self.center)}, divided by {plain(self.scale)}" if self.standardize else "as it is"
+        return f"{done}{f'; missing values become {plain(self.fill)}, with a flag' if self.has_flag else ''}"
 
 
-def short(value: float) -> str:
-    """A number to four digits, without an exponent unless it is very large or small.
+def plain(value: float) -> str:
+    """A number to four digits, without an exponent if it is of usual size.
 
-    >>> short(15782.4), short(2.94159), short(3e12)
-    ('15782', '2.942', '3e+12')
+    >>> plain(16130.4), plain(0.01234567), plain(3e-9)
+    ('16,130', '0.01235', '3e-09')
     """
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def robust_moments(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
