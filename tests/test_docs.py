@@ -174,7 +174,8 @@ def test_every_command_has_a_section():
 
 def test_options_and_their_documentation_agree():
     root = cli()
-    there = {option for _, command in [("", root), *all_commands(root)] for p in command.params for option in p.opts}
+    params = [p for _, command in [("", root), *all_commands(root)] for p in command.params]
+    there = {option for p in params for option in (*p.opts, *p.secondary_opts)}
     there = {option for option in there if option.startswith("--")} | {"--help"}
     assert set(OPTION.findall(text_of("docs/cli.md"))) == there
 
