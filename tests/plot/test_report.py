@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
+from messy import orders
 from modicum import (
     ExemplarClustering,
     OnlineGreedy,
@@ -26,9 +27,10 @@ from modicum.contract.history import History
 from modicum.contract.learner import Learner
 from modicum.contract.picks import Picks
 from modicum.kernels import RBF
+from modicum.pipeline import TableEncoder, final_learner, make_pipeline
 from modicum.plot import write_report
 from modicum.plot.gallery import MOST_ROWS
-from modicum.plot.pages import PAGES, final_learner
+from modicum.plot.pages import PAGES
 from modicum.plot.pages.exemplars import gain_over_random
 from modicum.plot.similarities import order_by_similarity
 from modicum.plot.style import as_svg, name_axes, new_figure
@@ -483,23 +485,17 @@ def test_preparation_is_shown_near_the_top(report, dense):
     assert "Learned from" in report(dense, learned_from="Learned from all columns.").text
 
 
-class _Pipeline(Reservoir):
-    """What a report sees of a pipeline."""
-
-    def __init__(self, encoder_=None, learner_=None):
-        self.encoder_, self.learner_ = encoder_, learner_
-
-    def _check_fitted(self):
-        pass
-
-
-def test_the_page_of_a_pipeline_is_that_of_its_learner(report, dense):
-    inner = _Pipeline("encoder", dense)
-    assert final_learner(_Pipeline("encoder", inner)) is dense
-    assert final_learner(dense) is dense
-    page = report(inner)
-    assert "3 exemplars represent 1,000 rows." in page.text
-    assert "ExemplarClustering" in page.text
+def test_the_page_of_a_pipeline_is_that_of_its_learner(report):
+    table = orders(600)
+    model = make_pipeline(TableEncoder(), ExemplarClustering(3, random_state=0)).fit(table)
+    assert final_learner(model) is model.learner_
+    page = report(model)
+    assert "3 exemplars represent 600 rows." in page.text
+    assert model.summary_ in page.text
+    for name in model.picks().rows["order_id"].to_pylist():
+        assert name in page.text
+    for row in model.picks().ids:
+        assert f"{row:,}" in page.text
 
 
 def test_columns_that_matter_come_first(report):

@@ -87,7 +87,7 @@ class TableEncoder(TakesTables, Preparation):
     Examples
     --------
     >>> from modicum.pipeline import TableEncoder
-    >>> rows = [{"price": 10.0 + i, "color": "red" if i % 3 else "blue", "code": f"x{i}"} for i in range(60)]
+    >>> rows = [{"price": i % 7 + 0.5, "color": "red" if i % 3 else "blue", "code": f"x{i}"} for i in range(60)]
     >>> encoder = TableEncoder().fit(rows)
     >>> encoder.summary_
     'learned from 1 number, 1 category; ignored: code (unique strings)'
