@@ -5,12 +5,13 @@
 Encoding: 1,000,000 rows of ten columns of numbers, 1,000,000 messy orders (`modicum.datasets.orders`: times, a
 category, a boolean, numbers with gaps, ids), and 100,000 sentences of 6 to 14 words. One thread; all contestants in one
 process, in turn, three rounds, ratios of medians. Timed, in seconds of the CPU: `transform` of a table in memory, by
-encoders that were fitted on its first 20,000 rows. Peers are given pandas frames, which they are made for, without the column of ids, which skrub
-would take for text; modicum is given the whole table, in Arrow and as a pandas frame.
+encoders that were fitted on its first 20,000 rows. Peers are given pandas frames, which they are made for, without the
+column of ids, which skrub would take for text; modicum is given the whole table, in Arrow and as a pandas frame.
 
 ColumnTransformer has SimpleImputer with indicators and StandardScaler for numbers, OneHotEncoder for categories, the
 same five numbers as ours for times, and HashingVectorizer of words and pairs for texts. TableVectorizer decides itself;
-it leaves numbers as they are, and its texts are TF-IDF of characters in 30 principal components. What takes over 10 s runs once.
+it leaves numbers as they are, and its texts are TF-IDF of characters in 30 principal components. What takes over 10 s
+runs once.
 
 End to end: from Parquet files through `stream(raw=True)` to the fitted pipeline, after a pass over one file that
 compiles what is compiled. One thread for the work; a second one reads ahead.
