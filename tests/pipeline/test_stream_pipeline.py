@@ -62,6 +62,26 @@ def test_picks_are_original_rows_after_merge_and_load(learner, tmp_path):
         assert row["note"] == known[row["order_id"]]["note"]
 
 
+def test_pipelines_watch_what_an_encoder_watches():
+    """They count while they encode; an encoder alone parses every column for that."""
+    rows = orders(1500)[["grams", "country", "when", "gift", "score", "note"]]
+    rows.loc[200:, "grams"] *= 1.5
+    rows.loc[1450:, "country"] = "new"
+    encoder = TableEncoder(200)
+    model = make_pipeline(encoder, modicum.OnlineKMeans(4))
+    for learner in (model, encoder):
+        with pytest.warns(DataWarning, match="grams: .* of later values are beyond"):
+            in_chunks(learner, rows)
+    assert [vars(column) for column in model.encoder_._columns[:-1]] == [vars(c) for c in encoder._columns[:-1]]
+    assert [column.n_watched for column in encoder._columns] == [1300] * 5 + [0]  # texts are not watched
+
+
+def test_arrays_are_watched_even_if_they_stay_as_they_are():
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    model = in_chunks(make_pipeline(TableEncoder(100), modicum.OnlineKMeans(4)), X)
+    assert [column.n_watched for column in model.encoder_._columns] == [800] * 3
+
+
 @pytest.mark.parametrize("learner", PICKERS, ids=NAMES)
 def test_later_picks_come_from_rows_that_were_kept(learner):
     """Otherwise their records would be lost."""

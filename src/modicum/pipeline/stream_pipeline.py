@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
 from modicum.exceptions import BudgetError, DataWarning, StateError
+from modicum.pipeline.columns.column import Counts
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
@@ -222,13 +223,15 @@ class StreamPipeline(TakesTables):
         is_first = Z is not None
         encoder = fitted[0]
         if len(ids):
-            Z = self._prepare(fitted, X) if Z is None else Z
+            counts = None
+            if Z is None:
+                Z, counts = self._prepare_and_count(fitted, X)
             learner = fitted[-1]
             self._teach(learner, Z, y, weight, keys)
             if is_first and isinstance(fitted[-2], TableEncoder) and Z.shape[1] <= MOST_NAMES:
                 learner._column_names = list(fitted[-2].get_feature_names_out())
-            if not is_first and len(fitted) > 1:
-                encoder._watch(encoder._check_rows(X, reset=False))
+            if counts is not None:
+                encoder._watch_counts(counts)
             self._keep_records(learner, X, keys, ids)
         self._n_keys += len(ids)
 
@@ -255,14 +258,22 @@ class StreamPipeline(TakesTables):
             X = step.transform(X)
         return X
 
+    def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, list[Counts] | None]:
+        """Prepared rows, and what an encoder watches of them, to be added once they have been learned."""
+        encoder, *rest = fitted
+        if not rest or not isinstance(encoder, TableEncoder):
+            return self._prepare(fitted, X), None
+        Z, counts = encoder._encode_and_count(encoder._check_rows(X, reset=False))
+        return self._prepare(rest, Z), counts
+
     def _keep_records(self, learner: Learner, X: Any, keys: np.ndarray, ids: np.ndarray) -> None:
         """Keep the originals of the rows that the learner keeps."""
         if not self.keep_records or type(learner).picks is Learner.picks:
             return
         if self._records is None:
             self._records = Records(X)
-        self._records.update(X, keys, ids, kept_ids(learner))
-        self._hold_records()
+        if self._records.update(X, keys, ids, kept_ids(learner)):
+            self._hold_records()
 
     def _hold_records(self) -> None:
         """Shorten texts of records if a budget in bytes is exceeded."""
