@@ -311,3 +311,33 @@ def test_columns_of_very_different_scale_are_told_once():
     make_pipeline(TableEncoder(scale="standard"), modicum.OnlineKMeans(3)).fit(X)
     modicum.Reservoir(5).fit(X)  # compares no columns
     modicum.OnlineKMeans(3).fit(X[:, [0, 2]])
+
+
+def test_a_chunk_is_learned_whole_or_not_at_all():
+    """The first rows of the chunk complete those that wait; a later row of it is refused by the learner."""
+    good, bad = orders(250), orders(250, 1)
+    y = np.arange(250.0)
+    model = pipeline(modicum.KRLS(20)).partial_fit(good[:100], y[:100])
+    before = model.to_bytes()
+    with pytest.raises(ValueError):
+        model.partial_fit(bad, np.where(np.arange(250) == 240, np.nan, y))
+    assert model.to_bytes() == before
+    model.partial_fit(good[100:], y[100:])
+    assert model.n_seen_ == 250
+
+
+def test_unbegun_sides_are_merged():
+    rows = orders(300)
+    for cuts in ((50, 80), (50, 300), (250, 280)):
+        west = pipeline(modicum.SparseGPRegressor(5, n_validation=20)).partial_fit(
+            rows[: cuts[0]], np.arange(cuts[0]) * 1.0
+        )
+        n = cuts[1] - cuts[0]
+        east = pipeline(modicum.SparseGPRegressor(5, n_validation=20)).partial_fit(
+            rows[cuts[0] : cuts[1]], np.arange(n) * 1.0
+        )
+        if west._fitted is not None and east._fitted is not None:
+            continue
+        west.merge(east)
+        assert west.n_seen_ == cuts[1]
+        assert west.predict(rows).shape == (300,)

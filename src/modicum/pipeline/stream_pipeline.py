@@ -35,7 +35,7 @@ STEPS = Where(
     ),
     "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
 )
-KEY_BITS = 32  # of a key: the number of the row; the bits above it say which stream it is from
+KEY_BITS = 40  # of a key: the number of the row; the bits above it say which stream it is from
 MOST_NAMES = 1_000  # of columns that the learner is told
 SPARE = 0.9  # of a budget in bytes, for what the learner and the records hold; the rest is for growing texts
 
@@ -104,7 +104,7 @@ class StreamPipeline(TakesTables):
         "_fitted": [NULL, Each(_Sound(), low=1)],
         "_records": [NULL, Is(Records)],
         "_reserved": Where(lambda value: isinstance(value, dict), "a dict"),
-        "_stream_number": Whole(0, 2**31),
+        "_stream_number": Whole(0, 2 ** (63 - KEY_BITS)),
         "_n_keys": Whole(0, 2**KEY_BITS),
         "_n_dropped": Whole(),
     }
@@ -151,7 +151,15 @@ class StreamPipeline(TakesTables):
             if not len(rest):
                 return
             X, y, weight, row_ids = _rows_at(rest, X, y, weight, row_ids)
-        self._learn_rows(self._fitted, *self._without_gaps(self._fitted[0], X, y, weight, row_ids))
+        n_dropped = self._n_dropped
+        try:
+            self._learn_rows(self._fitted, *self._without_gaps(self._fitted[0], X, y, weight, row_ids))
+        except BaseException:
+            self._n_dropped = n_dropped
+            raise
+
+    def _may_fail_midway(self) -> bool:
+        return self._fitted is None  # some rows of a chunk may be learned, and the others refused
 
     def _n_first(self) -> int:
         """Rows that are held before the preparations are decided: one if rows from all over the source decide."""
@@ -167,7 +175,7 @@ class StreamPipeline(TakesTables):
         """Decide the preparations by the rows that wait, and learn them."""
         assert self._waiting is not None
         waiting, n_keys, n_dropped = self._waiting, self._n_keys, self._n_dropped
-        X, y, weight, ids = waiting.contents
+        X, y, weight, ids = _contents(waiting)
         try:
             fitted: list[Any] = []
             Z, sample = X, self.__dict__.pop("_sample", None)
@@ -185,9 +193,8 @@ class StreamPipeline(TakesTables):
                 fitted.append(own)
                 Z = fitted[-1].transform(Z)
             fitted.append(self._new_learner(fitted, X, Z))
-            weighted = None if (weight == 1).all() else weight
             self._waiting = None
-            self._learn_rows(fitted, X, y, weighted, ids, Z)
+            self._learn_rows(fitted, X, y, weight, ids, Z)
         except BaseException:
             self._waiting, self._n_keys, self._n_dropped, self._records = waiting, n_keys, n_dropped, None
             raise
@@ -350,7 +357,8 @@ class StreamPipeline(TakesTables):
     @property
     def summary_(self) -> str:
         said = "learned from all columns" if self.encoder_ is None else self.encoder_.summary_
-        return f"{said}; {self._n_dropped:,} rows with missing values left out" if self._n_dropped else said
+        rows = "row" if self._n_dropped == 1 else "rows"
+        return f"{said}; {self._n_dropped:,} {rows} with missing values left out" if self._n_dropped else said
 
     def __getattr__(self, name: str) -> Any:
         """Learned values of the last step."""
@@ -427,10 +435,10 @@ class StreamPipeline(TakesTables):
     def _merge(self, other: Self) -> None:
         if other._fitted is None:
             assert other._waiting is not None
-            self._learn(*other._waiting.contents)
+            self._learn(*_contents(other._waiting))
         elif self._fitted is None:
             assert self._waiting is not None
-            rows, dropped = self._waiting.contents, self._n_dropped
+            rows, dropped = _contents(self._waiting), self._n_dropped
             self._adopt(other)
             self._n_dropped += dropped
             self._learn(*rows)
@@ -504,6 +512,12 @@ def final_learner(learner: Learner) -> Learner:
     return learner.learner_ if learner._is_fitted() else learner.steps[-1][1]
 
 
+def _contents(waiting: BufferedRows) -> tuple[Any, ...]:
+    """Rows that wait, with targets, weights unless all are 1, and ids."""
+    X, y, weight, ids = waiting.contents
+    return X, y, None if (weight == 1).all() else weight, ids
+
+
 def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:
     """Some of the rows, targets, weights and ids."""
     return (take(X, index), *(None if column is None else column[index] for column in columns))
@@ -523,7 +537,8 @@ def _digest(X: Any) -> int:
     content = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else BufferedRows(X, None, 1)
     if not isinstance(content, np.ndarray):
         content.append(X, None, None, np.arange(n_rows(X)))
-    return int.from_bytes(hashlib.blake2b(to_bytes({"rows": content}), digest_size=4).digest(), "little") >> 1
+    digest = hashlib.blake2b(to_bytes({"rows": content}), digest_size=8).digest()
+    return max(1, int.from_bytes(digest, "little") >> (KEY_BITS + 1))
 
 
 def _as_ids(records: Records, column: np.ndarray) -> np.ndarray:

@@ -407,11 +407,6 @@ class TableEncoder(TakesTables, Preparation):
         for column in self._columns or ():
             column.add_counts(theirs[column.name])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
-
 
 def _positions(X: Any) -> list[str]:
     return [f"x{j}" for j in range(X.shape[1])]

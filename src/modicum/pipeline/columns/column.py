@@ -21,7 +21,6 @@ class Settings:
     max_categories: int
     text_width: int | None  # None: sparse, as wide as the hash
     features: str
-    may_fail: bool = True  # whether a cell that can't be read is an error
 
 
 class Counts(NamedTuple):
