@@ -283,8 +283,17 @@ class TestOthers:
     def test_demo(self, modicum_command, tmp_path):
         done = modicum_command("demo", "--rows", 20_000)
         assert "1,797 rows" in done.stderr
-        for name in ("digits.html", "mixture.html"):
+        for name in ("digits.html", "mixture.html", "orders.html"):
             assert (tmp_path / "demo" / name).stat().st_size > 10_000
+
+    def test_the_table_of_the_demo_is_learned_by_the_command_that_is_shown(self, modicum_command, tmp_path):
+        done = modicum_command("demo", "--rows", 5_000)
+        (shown,) = re.findall(r"\$ modicum (.*)", done.stderr)
+        assert "ignored: order_id (unique strings)" in done.stderr
+        picks, report = ((tmp_path / "demo" / f"orders.{ending}").read_text() for ending in ("csv", "html"))
+        assert shown in re.sub("<[^>]*>", "", report)
+        modicum_command(*shown.split())
+        assert (tmp_path / "demo" / "orders.csv").read_text() == picks
 
 
 class TestWhatIsShown:

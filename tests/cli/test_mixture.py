@@ -71,6 +71,14 @@ class TestCommands:
 
 
 class TestNames:
+    def test_components_of_a_table(self, modicum_command, clusters, tmp_path):
+        np.savetxt(tmp_path / "rows.csv", clusters[:400], delimiter=",", header="a,b,c,d", comments="")
+        modicum_command("fit", "mixture", "rows.csv", "-o", "table.mcm")
+        old = modicum.load(tmp_path / "table.mcm").component_names_[0]
+        modicum_command("name", "table.mcm", f"{old}=winter boots")
+        modicum_command("name", "table.mcm", "winter boots=boots", "-o", "table.mcm")
+        assert modicum.load(tmp_path / "table.mcm").component_names_[0] == "boots"
+
     def test_names_are_kept(self, modicum_command, saved, tmp_path):
         old, *others = saved.component_names_
         done = modicum_command("name", "mixture.mcm", f"{old}=winter boots")

@@ -1,5 +1,8 @@
 """StreamPipeline: one learner of preparations and a learner; picks are original rows."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -341,3 +344,32 @@ def test_unbegun_sides_are_merged():
         west.merge(east)
         assert west.n_seen_ == cuts[1]
         assert west.predict(rows).shape == (300,)
+
+
+def test_gaps_and_whole_numbers_may_come_first():
+    model = OneByOne(make_pipeline(TableEncoder(50), modicum.Reservoir(100, random_state=0)))
+    rows = [{"a": None if i < 3 else i / 2, "b": i if i < 3 else i / 2} for i in range(100)]
+    for row in rows:
+        model.learn_one(row)
+    assert model.learner.summary_ == "learned from 2 numbers; filled in gaps of a"
+    picks = model.learner.picks()
+    assert [{"a": row["a"], "b": row["b"]} for row in picks.rows.to_pylist()] == [rows[i] for i in picks.ids]
+
+
+def test_texts_that_are_no_numbers_cannot_be_numbers():
+    with pytest.raises(DataError, match="column 'country' can't be read as a number: 'AT' is not a number"):
+        TableEncoder(types={"country": "number"}).fit([{"country": "AT"}, {"country": "CH"}])
+
+
+def test_a_new_process_loads_a_pipeline(tmp_path):
+    path = tmp_path / "orders.mcm"
+    pipeline(PICKERS[0]).fit(orders(300)).save(path)
+    code = f"import modicum; print(modicum.load({str(path)!r}).picks().rows.num_rows)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "8\n"
+
+
+def test_a_stream_is_fitted_as_it_is(tmp_path):
+    orders(300).to_csv(tmp_path / "orders.csv", index=False)
+    rows = stream(tmp_path / "orders.csv", raw=True, chunk_size=70)
+    fitted = pipeline(PICKERS[0]).fit(rows)
+    assert fitted.summary_ == pipeline(PICKERS[0]).fit(str(tmp_path / "orders.csv")).summary_

@@ -1,6 +1,7 @@
 """Reports show the learner's facts, load nothing, and escape what they are given."""
 
 import re
+from datetime import datetime
 from html.parser import HTMLParser
 from importlib.resources import files
 
@@ -480,7 +481,7 @@ def test_preparation_is_shown_near_the_top(report, dense):
     rows = [("age", "number", "scaled"), ("<b>town</b>", "category", "3 values"), ("id", "ignored", "all differ")]
     text = report(dense, preparation=rows, learned_from="Learned from 2 of 3 columns; ignored: id.").text
     assert "Learned from 2 of 3 columns; ignored: id. column kind what was done age number scaled <b>town</b>" in text
-    assert text.index("rows seen") < text.index("Learned from and ignored") < text.index("Exemplars")
+    assert text.index("rows seen") < text.index("Preparation") < text.index("Exemplars")
     assert "Learned from" not in report(dense).text
     assert "Learned from" in report(dense, learned_from="Learned from all columns.").text
 
@@ -561,3 +562,18 @@ def test_numbers_do_not_break(report, dense):
     (rule,) = re.findall(r"^\.number \{([^}]*)\}", css, flags=re.MULTILINE)
     assert "white-space: nowrap" in rule
     assert "overflow-wrap: normal" in rule
+
+
+def test_a_pipeline_shows_positions_budgets_and_what_it_learned_from_first(tmp_path):
+    rows = [
+        {"code": f"k{i}", "size": float(i % 7), "when": datetime(2024, 1, 1 + i % 9, 12, 30, 5, 7)} for i in range(200)
+    ]
+    learner = make_pipeline(TableEncoder(), ExemplarClustering(3, budget="2 MiB", random_state=0)).fit(rows)
+    write_report(tmp_path / "page.html", learner)
+    text = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", (tmp_path / "page.html").read_text()))
+    assert "cluster size row size when code" in text
+    assert "2024-01-0" in text
+    assert "12:30:05.0" not in text
+    first = int(np.argmax(learner.picks().weights))
+    assert f" {learner.picks().ids[first]} {learner.picks().rows['size'][first].as_py():.0f} 2024-" in text
+    assert "budget 2 MiB" in text

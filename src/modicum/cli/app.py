@@ -22,7 +22,7 @@ COMMANDS = {
     "name": "Name the components of a saved mixture.",
     "show": "Show what a state file holds.",
     "papers": "List the papers behind modicum and the files that implement them.",
-    "demo": "Learn two streams and write a report on each.",
+    "demo": "Learn three sources and write a report on each.",
 }
 
 

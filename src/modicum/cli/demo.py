@@ -1,26 +1,31 @@
-"""`modicum demo`: learn two streams and write a report on each."""
+"""`modicum demo`: learn a messy table, pictures and a long stream, and write a report on each."""
 
+import shlex
+import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from modicum._optional import require
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cluster import ExemplarClustering
-from modicum.datasets import mixture
+from modicum.datasets import mixture, orders
 from modicum.exceptions import DataError
 from modicum.rules.budget import format_bytes
 from modicum.streams import Stream, stream
+
+MOST_ORDERS, ORDERS_PER_FILE = 200_000, 50_000
 
 
 def command(
     folder: Annotated[Path, typer.Option(help="Where to write the reports.")] = Path("demo"),
     rows: Annotated[int, typer.Option(help="Length of the generated stream.")] = 1_000_000,
 ) -> None:
-    """Cluster handwritten digits and a million generated rows by exemplars; write a report on each."""
+    """Cluster made-up orders, handwritten digits and a million generated rows by exemplars; write a report on each."""
     from sklearn.datasets import load_digits
 
     if rows < 1:
@@ -28,10 +33,39 @@ def command(
     if folder.is_file():
         raise DataError(f"can't write to {folder}: it is a file. Give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
+    show_table(folder, min(rows, MOST_ORDERS))
     digits = load_digits().data.astype(np.float32)
     show("1,797 handwritten digits", stream(digits), folder / "digits.html", n_exemplars=40, image=(8, 8))
     made = f"{rows:,} rows from 200 clusters"
     show(made, stream(mixture(rows, 16, 200)), folder / "mixture.html", n_exemplars=100, image=None)
+
+
+def show_table(folder: Path, n_rows: int) -> None:
+    """Write orders as a shop would export them to files, and choose 20 of them with the command for that."""
+    from modicum.cli.app import app
+
+    exported = folder / "orders"
+    exported.mkdir(exist_ok=True)
+    files = [exported / f"orders-{i}.parquet" for i in range(1, MOST_ORDERS // ORDERS_PER_FILE + 1)]
+    for file in files:  # of an earlier demo, perhaps with more rows
+        file.unlink(missing_ok=True)
+    for file, table in zip(files, orders(n_rows, chunk_size=ORDERS_PER_FILE), strict=False):
+        write_parquet(file, table.drop_columns(["kind"]))
+    picks, report = (str(folder / f"orders.{ending}") for ending in ("csv", "html"))
+    arguments = ["select", str(exported), "-k", "20", "--random-state", "0", "-o", picks, "--report", report]
+    say(f"{n_rows:,} orders with strings, times and gaps, in {exported}:\n  $ {shlex.join(['modicum', *arguments])}")
+    before, sys.argv = sys.argv, ["modicum", *arguments]  # which the report shows
+    try:
+        typer.main.get_command(app).main(arguments, standalone_mode=False)
+    finally:
+        sys.argv = before
+
+
+def write_parquet(path: Path, table: Any) -> None:
+    require("pyarrow", "Parquet files")
+    from pyarrow import parquet
+
+    parquet.write_table(table, path)
 
 
 def show(what: str, rows: Stream, report: Path, *, n_exemplars: int, image: tuple[int, ...] | None) -> None:

@@ -11,6 +11,7 @@ from modicum.cli.printing import say
 from modicum.cli.safety import check_replaced
 from modicum.contract.checkpoint import Checkpoint
 from modicum.contract.loading import from_content, read_content
+from modicum.pipeline import final_learner
 
 
 def command(
@@ -25,25 +26,26 @@ def command(
     check_folder(output)
     content = read_content(state)
     learner: Any = from_content(content, str(state))
-    if not hasattr(learner, "name_component"):
-        raise ValueError(f"{state} is of a {type(learner).__name__}, which has no components to name.")
-    check_replaced(output, learner, force=force)
+    mixture: Any = final_learner(learner)
+    if not hasattr(mixture, "name_component"):
+        raise ValueError(f"{state} is of a {type(mixture).__name__}, which has no components to name.")
+    check_replaced(output, mixture, force=force)
     for pair in names:
-        _rename(learner, pair)
+        _rename(mixture, pair)
     mark = content.get("checkpoint")
     if output is None and mark is not None:  # so that the run can be resumed
         checkpoint = Checkpoint(state, every=0, run=mark["run"])
         checkpoint.write(learner, mark["position"], finished=mark["finished"])
     else:
         learner.save(output or state)
-    say(f"{len(names)} of {learner.n_components_} components named; state in {output or state}")
+    say(f"{len(names)} of {mixture.n_components_} components named; state in {output or state}")
 
 
-def _rename(learner: Any, pair: str) -> None:
-    known = learner.component_names_
+def _rename(mixture: Any, pair: str) -> None:
+    known = mixture.component_names_
     old, _, new = pair.partition("=")
     if not new:
         raise ValueError(f"a name is given as c3=boots; got {pair!r}.")
     if old not in known:
         raise ValueError(f"no component is called {old!r}; there are {', '.join(known)}.")
-    learner.name_component(known.index(old), new)
+    mixture.name_component(known.index(old), new)

@@ -54,7 +54,8 @@ def predict(
     else:
         rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
     kept = kept_columns(keep, rows)
-    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, naming_source(rows, learner):
+    reads = naming_source(rows, learner, learned=False)
+    with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, reads:
         for chunk, carried in with_kept(rows, source, kept, reading):
             made = {"row": chunk.row_ids, **learner.table(chunk.X)}
             write({free_name(name, carried): column for name, column in made.items()} | carried)

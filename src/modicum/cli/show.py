@@ -13,6 +13,7 @@ from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
 from modicum.contract.loading import from_content, read_content
 from modicum.pipeline import StreamPipeline
+from modicum.pipeline.kinds import IGNORED
 from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
@@ -82,6 +83,7 @@ def _of_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     encoder = pipeline.encoder_
     decided = [] if encoder is None else encoder.decisions_
     return {
+        "params": pipeline.steps[-1][1].get_params(deep=False),
         "rows_seen": pipeline.n_seen_,
         "n_columns": pipeline.n_features_in_,
         "columns": pipeline.column_names_,
@@ -174,15 +176,17 @@ def _some(names: Any) -> str:
 
 def _describe_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     own = describe(pipeline.learner_)
-    about = own.pop("learner"), f"{pipeline.n_seen_:,}"
+    asked = " ".join(repr(pipeline.steps[-1][1]).split())  # the fitted one has a share of the budget
+    about = asked, f"{pipeline.n_seen_:,}"
     held = f"{pipeline.n_retained_:,} rows, {format_bytes(pipeline.nbytes_)}"
     decided = [] if pipeline.encoder_ is None else pipeline.encoder_.decisions_
-    shown = [f"{name} ({kind}): {what}" for name, kind, what in decided[:MOST_NAMES]]
+    kinds = [IGNORED + "d" if kind == IGNORED else kind for _, kind, _ in decided]
+    shown = [f"{name} ({kind}): {what}" for kind, (name, _, what) in zip(kinds, decided[:MOST_NAMES], strict=False)]
     more = [f"and {len(decided) - MOST_NAMES:,} more"] if len(decided) > MOST_NAMES else []
     return (
         {"learner": about[0], "rows seen": about[1], "learned from": pipeline.summary_.removeprefix("learned from ")}
         | {"preparation": NEW_LINE.join(shown + more)}
-        | own
+        | {name: fact for name, fact in own.items() if name != "learner"}
         | {"rows seen": about[1], "columns": _some(pipeline.column_names_ or []), "held": held}
     )
 

@@ -118,7 +118,7 @@ def is_pictures(source: Sources) -> bool:
 
 
 @contextmanager
-def naming_source(rows: Stream, learner: Any) -> Iterator[None]:
+def naming_source(rows: Stream, learner: Any, *, learned: bool = True) -> Iterator[None]:
     """While a learner reads rows its errors name the source; afterwards, what was not read is listed."""
     owners = [learner, *(step for _, step in getattr(learner, "steps", ()))]
     try:
@@ -129,11 +129,11 @@ def naming_source(rows: Stream, learner: Any) -> Iterator[None]:
         if not str(error).startswith(tuple(type(owner).__name__ for owner in owners)):
             raise
         raise DataError(f"{rows.name}: {error}") from error
-    say_what_was_read(rows, learner)
+    say_what_was_read(rows, learner, learned=learned)
 
 
-def say_what_was_read(rows: Stream, learner: Any) -> None:
-    """Say what was learned from, what was ignored and why, and what was assumed about the files."""
+def say_what_was_read(rows: Stream, learner: Any, *, learned: bool = True) -> None:
+    """Say what was assumed about the files and, if rows were learned, from what and what was ignored."""
     for note in rows.notes:
         say(note)
     if rows.skipped:
@@ -142,7 +142,8 @@ def say_what_was_read(rows: Stream, learner: Any) -> None:
         first = "; ".join(f"{file}: data row {row:,}: {why}" for file, row, why in rows.bad_rows.first)
         say(f"{rows.bad_rows.count:,} bad rows left out, such as {first}")
     if getattr(getattr(learner, "traits", None), "tables", False):
-        say(learner.summary_)
+        if learned:
+            say(learner.summary_)
     elif rows.left_out:
         names = [f"{name} ({kind})" for name, kind in rows.left_out.items()]
         say(f"columns left out, not numeric: {_some(names, MOST_NAMES)}")

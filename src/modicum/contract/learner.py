@@ -196,7 +196,8 @@ class Learner(Saving, Intake, BaseEstimator):
                 self.partial_fit(X, y, sample_weight)
                 self._finish()
             else:
-                self.learn(stream(X, target=y, weight=sample_weight, raw=self.traits.tables))
+                raw = self.traits.tables and not isinstance(X, Stream)
+                self.learn(stream(X, target=y, weight=sample_weight, raw=raw))
         except BaseException:
             if not self._is_fitted():
                 self._forget()

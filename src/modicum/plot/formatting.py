@@ -3,12 +3,14 @@
 import math
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 UNITS = "[KMGT]iB|bytes?|B|rows|ms|s|min|h|million|billion|trillion|[kMGT]|%"
-NUMBER = re.compile(rf"[<-]?\d[\d,.]*(e[+-]?\d+)?(\s?({UNITS}))?( \d+ (min|s))?|-?inf|nan")
+MOMENT = r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?"
+NUMBER = re.compile(rf"{MOMENT}|[<-]?\d[\d,.]*(e[+-]?\d+)?(\s?({UNITS}))?( \d+ (min|s))?|-?inf|nan")
 _WORDS = ((1e12, "trillion"), (1e9, "billion"))
 
 
@@ -108,7 +110,7 @@ def column(values: Sequence[Any]) -> tuple[list[str], bool]:
     """
     numbers = [value for value in values if not _is_missing(value)]
     if not numbers or not all(_is_number(value) for value in numbers):
-        return ["" if _is_missing(value) else clipped(str(value)) for value in values], False
+        return ["" if _is_missing(value) else clipped(_text(value)) for value in values], False
     largest = max((abs(value) for value in numbers if math.isfinite(value)), default=0)
     if all(float(value).is_integer() for value in numbers) and largest < 1e15:
         form = ".0f"
@@ -125,6 +127,10 @@ def fewer_digits(text: str) -> str:
     """
     text = re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", text)
     return re.sub(r"(?<=\[)\s+|(?<=, )\s+", "", text)
+
+
+def _text(value: Any) -> str:
+    return value.isoformat(" ", "seconds") if isinstance(value, datetime) else str(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -147,7 +153,7 @@ def _decimals(value: float, digits: int) -> int:
 def is_number_like(text: str) -> bool:
     """Whether a text is a number, perhaps with a unit, that must not be broken into lines.
 
-    >>> [is_number_like(text) for text in ("1,234,567", "-1.5e-07", "64 MiB", "2 h 5 min", "<0.1%", "3 blind mice")]
+    >>> [is_number_like(text) for text in ("1,234,567", "-1.5e-07", "64 MiB", "2 h 5 min", "2024-12-31", "3 mice")]
     [True, True, True, True, True, False]
     """
     return NUMBER.fullmatch(text) is not None

@@ -69,8 +69,8 @@ def gallery(learner: Any, exhibit: Exhibit, context: Context, *, order: np.ndarr
     They are shown in the given order; by default largest weight first, or in their own order.
     """
     _check(exhibit, context)
-    if context.ids is not None and exhibit.ids is not None:
-        exhibit = replace(exhibit, ids=context.ids)
+    if context.pipeline is not None and exhibit.ids is not None:
+        exhibit = replace(exhibit, ids=context.pipeline.picks().ids)
     if order is None:
         order = np.arange(len(exhibit)) if exhibit.weights is None else np.argsort(-exhibit.weights, kind="stable")
     names = [str(name) for name in learner.column_names_ or ()]
@@ -168,7 +168,7 @@ def _table(exhibit: Exhibit, cells: dict[str, list[Any]]) -> tuple[Table, str]:
         columns.append(Column(exhibit.weight_name, written, numeric=True, bars=bars))
     if exhibit.ids is not None:
         ids = ["given" if row_id < 0 else count(row_id) for row_id in exhibit.ids[:n]]
-        columns.append(Column("row", ids, numeric=True))
+        columns.append(Column("position" if "row" in cells else "row", ids, numeric=True))
     shown = list(cells)[:MOST_COLUMNS]
     columns += [Column.of(name, cells[name][:n]) for name in shown]
     notes = [_left_out(n, len(exhibit))]

@@ -23,7 +23,7 @@ class Context:
     preparation: Sequence[tuple[str, str, str]] | None = None
     learned_from: str | None = None
     pictures: str | None = None  # column of picks with paths of pictures
-    ids: np.ndarray | None = None  # of picks, if they are not those that the learner knows
+    pipeline: Any = None  # of which the learner is the last step; its rows have numbers and budgets of their own
 
 
 @dataclass(frozen=True)

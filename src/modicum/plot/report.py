@@ -11,6 +11,7 @@ from modicum import __version__
 from modicum._optional import require
 from modicum.contract.learner import Learner
 from modicum.pipeline import StreamPipeline, final_learner
+from modicum.pipeline.kinds import IGNORED
 from modicum.plot.formatting import clipped, is_number_like
 from modicum.plot.page import Code, Column, Context, Facts, Page, Section, Table, describe
 from modicum.plot.pages import content_of
@@ -62,14 +63,14 @@ def write_report(
     True
     """
     learner._check_fitted()
-    pictures = ids = None
+    pictures = None
+    pipeline = learner if isinstance(learner, StreamPipeline) else None
     if isinstance(learner, StreamPipeline) and learner.encoder_ is not None:
         preparation = learner.encoder_.decisions_ if preparation is None else preparation
         learned_from = learner.summary_ if learned_from is None else learned_from
         pictures = next((name for name, kind, _ in preparation if kind == "image"), None)
-        picks = _original_rows(learner) if picks is None else picks
-        ids = None if (found := learner.picks()) is None else found.ids
-    context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures, ids)
+        picks = _learned_first(_original_rows(learner) if picks is None else picks, preparation)
+    context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures, pipeline)
     html = render(make_page(final_learner(learner), context))
     write_atomically(path, html.encode("utf-8", "replace"))  # a name may hold half a character
 
@@ -80,6 +81,16 @@ def _original_rows(pipeline: StreamPipeline) -> Mapping[str, Sequence[Any]] | No
     if picks is None or not is_table(picks.rows):
         return None
     return {name: picks.rows[name] for name in picks.rows.column_names if name not in (FILE, ROW)}
+
+
+def _learned_first(
+    picks: Mapping[str, Sequence[Any]] | None, preparation: Sequence[tuple[str, str, str]]
+) -> Mapping[str, Sequence[Any]] | None:
+    """The columns of picks, those that were learned from first: a wide table is cut at the right."""
+    if picks is None:
+        return None
+    learned = [name for name, kind, _ in preparation if kind != IGNORED and name in picks]
+    return {name: picks[name] for name in dict.fromkeys([*learned, *picks])}
 
 
 def write_tradeoff_report(
@@ -132,16 +143,19 @@ def _preparation(context: Context) -> list[Section]:
     if not context.preparation and not context.learned_from:
         return []
     names = ("column", "kind", "what was done")
-    cells = zip(*(context.preparation or ()), strict=True)
+    decided = [(name, "ignored" if kind == IGNORED else kind, done) for name, kind, done in context.preparation or ()]
+    cells = zip(*decided, strict=True)
     columns = [
         Column(name, [clipped(str(cell)) for cell in of_all]) for name, of_all in zip(names, cells, strict=False)
     ]
     blocks = [Table(columns, compact=True)] if columns else []
-    return [Section("Learned from and ignored", blocks, context.learned_from or "")]
+    said = context.learned_from or ""
+    return [Section("Preparation", blocks, f"{said[:1].upper()}{said[1:].rstrip('.')}{'.' * bool(said)}")]
 
 
 def _parameters(estimator: BaseEstimator, context: Context) -> Section:
-    params = estimator.get_params(deep=False)
+    asked = estimator if context.pipeline is None else context.pipeline.steps[-1][1]
+    params = asked.get_params(deep=False)
     parameters = Facts([(name, describe(value)) for name, value in params.items()])
     if context.command:
         return Section("Command and parameters", [Code(context.command), parameters])

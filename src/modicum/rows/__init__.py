@@ -16,7 +16,7 @@ from modicum.rows.kinds import (
 )
 from modicum.rows.rows import DenseRows, ObjectRows, Rows, RowsOf, SparseRows
 from modicum.rows.slots import find_slots, put_values
-from modicum.rows.table_rows import TableRows
+from modicum.rows.table_rows import TableRows  # files refer to it by name
 
 __all__ = [
     "TARGET_BYTES",

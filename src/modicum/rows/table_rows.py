@@ -37,7 +37,9 @@ class TableRows(Rows):
         count = len(self)
         order = np.arange(max(count, int(slots.max(initial=-1)) + 1))
         order[slots] = count + np.arange(len(X))
-        both = pa.concat_tables([self.values, _like(_plain(X), self.values.schema)])
+        new = _plain(X)
+        schema = _wide_enough(self.values.schema, new.schema)
+        both = pa.concat_tables([self.values.cast(schema), _like(new, schema)])
         self.values = both.take(pa.array(order)).combine_chunks()
 
     def keep(self, slots: np.ndarray) -> None:
@@ -85,6 +87,19 @@ def _value_type(kind: Any) -> Any:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
+
+
+def _wide_enough(schema: Any, other: Any) -> Any:
+    """A schema that also holds cells of another: gaps may become anything, whole numbers may become fractions."""
+    import pyarrow as pa
+
+    for j, field in enumerate(schema):
+        place = other.get_field_index(field.name)
+        new = field.type if place < 0 else other.field(place).type
+        was_empty = pa.types.is_null(field.type) and new != field.type
+        if was_empty or (pa.types.is_integer(field.type) and pa.types.is_floating(new)):
+            schema = schema.set(j, field.with_type(new if was_empty else pa.float64()))
+    return schema
 
 
 def _like(table: Any, schema: Any) -> Any:

@@ -16,7 +16,7 @@ Content = tuple[str, list[Section]]  # the first sentences of a page, and its se
 
 def at_a_glance(learner: Any, context: Context, *items: tuple[str, str]) -> Section:
     """The headline figures of a page, without a title."""
-    facts = [("rows seen", count(learner.n_seen_)), *items, ("memory", format_bytes(learner.nbytes_))]
+    facts = [("rows seen", count(learner.n_seen_)), *items, ("memory", format_bytes(_whole(learner, context).nbytes_))]
     if context.seconds is not None:
         facts.append(("time", duration(context.seconds)))
     return Section("", [Facts(facts, large=True)])
@@ -24,13 +24,19 @@ def at_a_glance(learner: Any, context: Context, *items: tuple[str, str]) -> Sect
 
 def costs(learner: Any, context: Context, *items: tuple[str, str]) -> Section:
     """Rows and memory held, the budget, and the speed."""
-    facts = [("rows held", count(learner.n_retained_)), ("memory held", format_bytes(learner.nbytes_))]
-    budget = learner.get_params(deep=False).get("budget")
+    facts = [("rows held", count(learner.n_retained_)), ("memory held", format_bytes(_whole(learner, context).nbytes_))]
+    asked = learner if context.pipeline is None else context.pipeline.steps[-1][1]
+    budget = asked.get_params(deep=False).get("budget")
     if budget is not None:
         facts.append(("budget", str(as_budget(budget))))
     if context.seconds:
         facts.append(("rows per second", about(learner.n_seen_ / context.seconds)))
     return Section("Memory and time", [Facts([*facts, *items])])
+
+
+def _whole(learner: Any, context: Context) -> Any:
+    """What the budget is for: the learner, or the pipeline of which it is the last step."""
+    return learner if context.pipeline is None else context.pipeline
 
 
 def guarantee(learner: Any) -> list[Section]:
