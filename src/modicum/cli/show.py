@@ -13,6 +13,7 @@ from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
 from modicum.contract.loading import from_content, read_content
 from modicum.pipeline import StreamPipeline
+from modicum.pipeline.kinds import IGNORED
 from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
@@ -178,12 +179,13 @@ def _describe_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     held = f"{pipeline.n_retained_:,} rows, {format_bytes(pipeline.nbytes_)}"
     decided = [] if pipeline.encoder_ is None else pipeline.encoder_.decisions_
     shown = [f"{name} ({kind}): {what}" for name, kind, what in decided[:MOST_NAMES]]
+    used = [name for name, kind, _ in decided if kind != IGNORED]
     more = [f"and {len(decided) - MOST_NAMES:,} more"] if len(decided) > MOST_NAMES else []
     return (
         {"learner": about[0], "rows seen": about[1], "learned from": pipeline.summary_.removeprefix("learned from ")}
         | {"preparation": NEW_LINE.join(shown + more)}
         | own
-        | {"rows seen": about[1], "columns": _some(pipeline.column_names_ or []), "held": held}
+        | {"rows seen": about[1], "columns": f"{len(used):,} of {len(decided):,}: {_some(used)}", "held": held}
     )
 
 
