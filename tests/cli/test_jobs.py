@@ -83,7 +83,9 @@ class TestAMessyFolder:
 
 
 def test_a_compressed_pipe(modicum_command):
-    text = "city,rent,area\n" + "\n".join(f"{'Bern' if i % 3 else 'Basel'},{i % 3 * 900 + i % 7},{i % 11}" for i in range(600))
+    text = "city,rent,area\n" + "\n".join(
+        f"{'Bern' if i % 3 else 'Basel'},{i % 3 * 900 + i % 7},{i % 11}" for i in range(600)
+    )
     done = modicum_command("select", "-", "-k", 3, stdin=gzip.compress(text.encode()))
     assert "learned from 1 category, 2 numbers" in done.stderr
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -191,7 +193,7 @@ def adult(n, seed):
     married = rng.choice(["yes", "no", "was"], n, p=[0.45, 0.35, 0.2])
     age, years, hours = rng.uniform(17, 80, n), rng.integers(6, 17, n), rng.normal(40, 10, n).clip(1, 99).round()
     gain = np.where(rng.random(n) < 0.08, rng.lognormal(8, 1, n).round(), 0)
-    worth = dict(office=1.0, craft=0.0, farm=-1.0, care=-0.3, sales=0.4, army=0.2)
+    worth = {"office": 1.0, "craft": 0.0, "farm": -1.0, "care": -0.3, "sales": 0.4, "army": 0.2}
     score = 0.03 * (age - 40) + 0.35 * (years - 10) + 0.04 * (hours - 40) + 1.5 * (married == "yes")
     score += np.array([worth[name] for name in job]) + 0.8 * (gain > 3000) - 1.8
     label = np.where(score + rng.logistic(0, 0.5, n) > 0, ">50K", "<=50K")

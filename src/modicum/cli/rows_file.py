@@ -32,7 +32,8 @@ class RowsFile:
         try:
             return encoder.transform(self._rows_for(encoder))
         except DataError as error:
-            raise DataError(f"{self.path}: {error}") from None
+            told = str(error).removeprefix(f"{type(encoder).__name__}: ").removeprefix(f"{self.path}: ")
+            raise DataError(f"{self.path}: {told}") from None
 
     def _rows_for(self, encoder: TableEncoder) -> Any:
         """The rows as a preparation takes them."""

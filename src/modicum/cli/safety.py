@@ -9,7 +9,7 @@ from modicum._optional import require
 from modicum.cli.output import ENDINGS, check_folder, check_output
 from modicum.contract.loading import read_content
 from modicum.exceptions import DataError, StateError
-from modicum.pipeline import StreamPipeline
+from modicum.pipeline import StreamPipeline, final_learner
 
 WAY_OUT = "choose another name, or replace it with --force"
 
@@ -74,6 +74,6 @@ def check_replaced(path: Path | None, learner: Any, *, force: bool) -> None:
         held = class_of(read_content(path))
     except (StateError, KeyError):
         raise DataError(f"{path} exists and is not a state file of modicum: {WAY_OUT}.") from None
-    kind = type(learner).__name__
+    kind = type(final_learner(learner)).__name__
     if held != kind:
         raise DataError(f"{path} is the state of {held}, not of {kind}: {WAY_OUT}.")

@@ -16,6 +16,7 @@ from modicum.rows.kinds import (
 )
 from modicum.rows.rows import DenseRows, ObjectRows, Rows, RowsOf, SparseRows
 from modicum.rows.slots import find_slots, put_values
+from modicum.rows.table_rows import TableRows
 
 __all__ = [
     "TARGET_BYTES",
@@ -26,6 +27,7 @@ __all__ = [
     "Rows",
     "RowsOf",
     "SparseRows",
+    "TableRows",
     "are_objects",
     "as_csr",
     "average_bytes",

@@ -44,7 +44,10 @@ class Number(Column):
 
     @classmethod
     def decide(cls, name: str, cells: Any, settings: Settings) -> "Number":
-        return cls(name, as_floats(cells, may_be_wrong=True), settings.standardize, has_text(cells))
+        values = as_floats(cells, may_be_wrong=True)
+        if has_text(cells) and np.isnan(values).all():
+            raise ValueError("no cell is one")
+        return cls(name, values, settings.standardize, has_text(cells))
 
     @property
     def own_names(self) -> list[str]:
