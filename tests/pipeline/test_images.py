@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from modicum.exceptions import DataError, MissingExtraError
-from modicum.pipeline import images
+from modicum.pipeline import TableEncoder, images, use_features
 from modicum.pipeline.images import (
     copy_pictures,
     describe,
@@ -299,7 +299,6 @@ def test_a_function_by_name(tmp_path, monkeypatch):
     (tmp_path / "my_encoder_b.py").write_text("import a_package_that_is_not_there\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert feature_function("descriptors") is None
     assert feature_function("my_encoder_a:encode")([None]) == [[1.0]]
     for name, words in {
         "my_encoder_a:missing": "no function 'missing'",
@@ -312,6 +311,24 @@ def test_a_function_by_name(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(ValueError, match=words):
             feature_function(name)
+
+
+def test_nothing_that_a_state_names_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "evil.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.chdir(tmp_path)
+    path = str(tmp_path / "a.png")
+    Image.new("RGB", (8, 8)).save(path)
+    rows = [{"photo": path, "n": float(i**2)} for i in range(30)]
+    told = {"types": {"photo": "image"}}
+    name = use_features(lambda pictures: [[1.0]] * len(pictures))
+    encoder = TableEncoder(features=name, **told).fit(rows)
+    assert encoder.transform(rows).shape == (30, 2)
+    encoder._columns[0].features = encoder.features = "evil:encode"
+    again = TableEncoder.from_bytes(encoder.to_bytes())
+    with pytest.raises(DataError, match="the features 'evil:encode' are not known here"):
+        again.transform(rows)
+    with pytest.raises(DataError, match="are not known here"):
+        TableEncoder(features="evil:encode", **told).fit(rows)
 
 
 # ---- copies ------------------------------------------------------------------------------------------

@@ -85,6 +85,7 @@ def test_held_out_rows_depend_on_number_and_seed_alone():
     assert 0.1 < (whole & chosen(ids, 0.2, 8)).mean() / 0.2 < 0.3  # other seeds choose other rows
 
 
+@pytest.mark.filterwarnings("ignore::modicum.exceptions.DataWarning")  # the first column is the number of the row
 @pytest.mark.parametrize("kind", ["array", "frame", "stream", "chunks"])
 def test_held_out_rows_are_never_learned(kind, recorder, blobs):
     X = np.column_stack([np.arange(len(blobs)), blobs])  # a number that identifies rows

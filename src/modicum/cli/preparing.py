@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from modicum.cli.rows_file import RowsFile
-from modicum.cli.sources import Reading, Sources, is_stdin, is_table
+from modicum.cli.sources import Reading, Sources, has_no_types, is_stdin, is_table
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
@@ -81,7 +81,7 @@ class Preparing(Reading):
         encoder = self.encoder()
         if encoder._is_fitted():
             return encoder
-        rows = self.open(source, None, **self.raw_options())
+        rows = self.open(source, None, **self.raw_options(source))
         if not rows.rereadable:
             raise DataError(
                 f"{rows.name} can be read only once, but rows of a file are to be prepared like it. Write it to a file "
@@ -104,7 +104,7 @@ class Preparing(Reading):
         else:
             encoder = self.decided_encoder(source)
             names = list(encoder.get_feature_names_out()) if encoder.n_features_out_ <= MOST_NAMES else None
-        rows = self.open(source, getattr(learner, "random_state", None), **self.raw_options())
+        rows = self.open(source, getattr(learner, "random_state", None), **self.raw_options(source))
 
         def encode(X: Any) -> Any:
             if not encoder._is_fitted():  # of a pipe, the first rows that come decide
@@ -117,8 +117,8 @@ class Preparing(Reading):
     def open_for(self, learner: Learner, source: Sources, **more: Any) -> Stream:
         """The rows of a source as a learner takes them."""
         if compares_texts(learner):
-            return self._texts(self.open(source, None, **self.raw_options(), **more))
-        raw = self.raw_options() if learner.traits.tables else {}
+            return self._texts(self.open(source, None, **self.raw_options(source), **more))
+        raw = self.raw_options(source) if learner.traits.tables else {}
         return self.open(source, getattr(learner, "random_state", None), **raw, **more)
 
     def _texts(self, rows: Stream) -> Stream:
@@ -131,10 +131,10 @@ class Preparing(Reading):
             )
         return rows.mapped(lambda table: ["" if text is None else str(text) for text in table[names[0]].to_pylist()])
 
-    def raw_options(self) -> dict[str, Any]:
+    def raw_options(self, source: Sources) -> dict[str, Any]:
         """Options of `stream` for a pipeline, in which the preparation chooses the columns."""
         texts = [name for name, kind in (kinds_in(self.types) or {}).items() if kind in TEXTS]
-        return {"raw": True, "columns": None, "as_text": texts}
+        return {"raw": True, "columns": None} | ({"as_text": texts} if has_no_types(source) else {})
 
 
 def rows_files(learner: Learner) -> dict[str, RowsFile]:

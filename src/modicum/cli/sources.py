@@ -105,6 +105,12 @@ def is_table(source: Sources) -> bool:
     return found is None or found.format.name.partition(",")[0] not in ARRAYS
 
 
+def has_no_types(source: Sources) -> bool:
+    """Whether types of columns are inferred: of CSV and JSON."""
+    found = None if is_stdin(source) else find_files_so_far(as_paths(source))
+    return found is not None and "as_text" in found.format.options
+
+
 def is_pictures(source: Sources) -> bool:
     """Whether a source is a folder of pictures."""
     found = None if is_stdin(source) else find_files_so_far(as_paths(source))

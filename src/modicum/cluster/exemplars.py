@@ -126,6 +126,7 @@ class ExemplarClustering(Clusterer):
     represent themselves; at the end of a stream they are offered once more (`refine`).
     """
 
+    _adds_up_columns = True
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _count_param = "n_exemplars"
     _constraints = {

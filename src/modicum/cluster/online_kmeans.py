@@ -48,6 +48,7 @@ class OnlineKMeans(CentersMixin):
     macqueen1967; dasgupta2009. Departure: `merge` is ours; k-means on the 2k weighted centers of both sides.
     """
 
+    _adds_up_columns = True
     traits = Traits(chunk_exact=True, merge="approximate", weights=True)
     _constraints = {"n_clusters": [Int(1)], "random_state": [RANDOM_STATE]}
     _invariants = {

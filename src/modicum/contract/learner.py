@@ -16,7 +16,7 @@ from modicum.contract.intake import Intake
 from modicum.contract.merging import check_merged, check_partner, check_same_rows, is_same_value
 from modicum.contract.picks import Picks
 from modicum.contract.saving import Saving
-from modicum.contract.validation import check_columns
+from modicum.contract.validation import check_columns, warn_of_scales
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import n_rows, take
@@ -65,6 +65,7 @@ class Learner(Saving, Intake, BaseEstimator):
     """
 
     traits: ClassVar[Traits] = Traits()
+    _adds_up_columns: ClassVar[bool] = False  # so that a column of large numbers outweighs all others
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {}
     _invariants: ClassVar[Mapping[str, Any]] = {
         "n_features_in_": Whole("n_features", "n_features"),
@@ -154,6 +155,8 @@ class Learner(Saving, Intake, BaseEstimator):
             y = None if y is None else y[present]
         if n_rows(X):
             self._check_chunk(X, y)
+            if self._adds_up_columns and not self._is_fitted() and "_is_prepared" not in vars(self):
+                warn_of_scales(type(self).__name__, X, getattr(self, "feature_names_in_", None))
             self._learn_or_undo(X, y, weight, ids)
         if self._is_fitted():
             self._position += len(given)

@@ -1,14 +1,17 @@
 """Checks of chunks before they are learned: values, weights, columns, ids and targets."""
 
+import warnings
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from modicum.exceptions import DataError, StateError
+from modicum.exceptions import DataError, DataWarning, StateError
 from modicum.rows import is_sparse
 from modicum.rules.invariants import check_compressed
 
+ENOUGH_ROWS = 20  # of a first chunk, to compare the variances of columns
+SCALES_APART = 1e4  # a ratio of variances: a hundred times as large
 LARGEST_VALUE = 1e50  # weighted sums of fourth powers over any stream stay finite
 WEIGHTS = (1e-60, 1e60)  # ratios of weights, and their squares, stay finite
 
@@ -46,6 +49,23 @@ def check_values(name: str, X: Any) -> None:
     raise DataError(
         f"{name}: row {row}, column {column} of this chunk is {kind} ({value}). Fill in or drop such rows first."
     )
+
+
+def warn_of_scales(name: str, X: Any, columns: Any) -> None:
+    """Warn if one column varies so much more than the others that these hardly count."""
+    if not isinstance(X, np.ndarray) or X.shape[0] < ENOUGH_ROWS or X.shape[1] < 2:
+        return
+    variances = X.astype(np.float64).var(axis=0)
+    varying = variances[variances > 0]
+    if len(varying) > 1 and varying.max() > SCALES_APART * np.median(np.delete(varying, varying.argmax())):
+        largest = int(variances.argmax())
+        column = f"column {largest}" if columns is None else columns[largest]
+        warnings.warn(
+            f"{name}: {column} varies {np.sqrt(varying.max() / np.median(varying)):,.0f} times as much as most other "
+            "columns, so that they hardly count. Scale them: make_pipeline(TableEncoder(scale='standard'), ...).",
+            DataWarning,
+            stacklevel=4,
+        )
 
 
 def check_sparse(name: str, X: Any) -> None:

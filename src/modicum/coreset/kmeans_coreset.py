@@ -67,6 +67,7 @@ class KMeansCoreset(KMeansCost):
     Departures: draws are systematic along the cells instead of independent; calibration and error bounds are ours.
     """
 
+    _adds_up_columns = True
     _constraints = {
         "n_points": [Int(1)],
         "n_clusters": [Int(1)],

@@ -67,6 +67,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     """
 
     _invariants = {"_last": [ABSENT, Keyed(centers=Array("dtype", "k", "n_features"))]}
+    _adds_up_columns = True
     _constraints = {
         "n_clusters": [Int(1)],
         "n_points": [Int(1), NULL],

@@ -31,8 +31,8 @@ def suggest(name: str, cells: Any, metadata: Any = None) -> Suggestion:
     import pyarrow as pa
 
     cells = combined(cells)
-    if (metadata or {}).get(b"modicum") == b"image":
-        return Suggestion("image")
+    if (told := (metadata or {}).get(b"modicum")) in (b"image", b"text"):
+        return Suggestion(told.decode())
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     kind = cells.type
@@ -74,6 +74,8 @@ def _suggest_text(cells: Any) -> Suggestion:
     distinct = {value.lower() for value in text.unique().to_pylist()[: 2 * FEW]}
     if distinct and distinct <= {*YES, *NO} and len(distinct) == 2:
         return Suggestion("boolean")
+    if pc.any(pc.match_substring_regex(text, r"^0\d")).as_py():  # a code, such as a zip code
+        return _suggest_words(text)
     wrong = parse_numbers(text)[1]
     n_wrong = pc.sum(wrong).as_py() or 0
     few_words = 2 * n_wrong < len(text) and len(text.filter(wrong).unique()) <= 2  # such as ? or n/a
@@ -82,6 +84,12 @@ def _suggest_text(cells: Any) -> Suggestion:
         return Suggestion("number", f"numbers written as text{example if n_wrong else ''}")
     if parse_times(text) is not None:
         return Suggestion("time", "times written as text")
+    return _suggest_words(text)
+
+
+def _suggest_words(text: Any) -> Suggestion:
+    import pyarrow.compute as pc
+
     share = len(text.unique()) / len(text)
     words = pc.mean(pc.add(pc.count_substring_regex(text, r"\S\s+\S"), 1)).as_py()
     if share > 0.5 and (words >= WORDS or (pc.mean(pc.utf8_length(text)).as_py() > 40 and words > 1.5)):

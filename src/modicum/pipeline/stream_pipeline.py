@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
-from modicum.exceptions import DataWarning, StateError
+from modicum.exceptions import BudgetError, DataWarning, StateError
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
@@ -154,7 +154,7 @@ class StreamPipeline(TakesTables):
             if not len(rest):
                 return
             X, y, weight, row_ids = _rows_at(rest, X, y, weight, row_ids)
-        self._learn_rows(self._fitted, X, y, weight, row_ids)
+        self._learn_rows(self._fitted, *self._without_gaps(self._fitted[0], X, y, weight, row_ids))
 
     def _n_first(self) -> int:
         """Rows that are held before the preparations are decided: none if rows from all over the source decide."""
@@ -169,19 +169,22 @@ class StreamPipeline(TakesTables):
     def _begin(self) -> None:
         """Decide the preparations by the rows that wait, and learn them."""
         assert self._waiting is not None
-        waiting, n_keys = self._waiting, self._n_keys
+        waiting, n_keys, n_dropped = self._waiting, self._n_keys, self._n_dropped
         X, y, weight, ids = waiting.contents
-        self._stream_number = _digest(X)
         try:
             fitted: list[Any] = []
             Z, sample = X, self.__dict__.pop("_sample", None)
+            self._stream_number = _digest(X if sample is None else sample)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
                 if isinstance(own, TableEncoder) and not own._is_fitted():
                     own._reserve(self._reserved)
                 if not own._is_fitted():
                     own.partial_fit(Z if sample is None else sample)._end_of_stream()
-                sample = None if sample is None else own.transform(sample)
+                if not fitted:
+                    X, y, weight, ids = self._without_gaps(own, X, y, weight, ids)
+                    Z = X
+                sample = None if sample is None or len(self.steps) == 2 else own.transform(sample)
                 fitted.append(own)
                 Z = fitted[-1].transform(Z)
             fitted.append(self._new_learner(fitted, X, Z))
@@ -189,13 +192,14 @@ class StreamPipeline(TakesTables):
             self._waiting = None
             self._learn_rows(fitted, X, y, weighted, ids, Z)
         except BaseException:
-            self._waiting, self._n_keys, self._records = waiting, n_keys, None
+            self._waiting, self._n_keys, self._n_dropped, self._records = waiting, n_keys, n_dropped, None
             raise
         self._fitted = fitted
 
     def _new_learner(self, preparations: list[Any], X: Any, Z: Any) -> Learner:
         """The learner, with a seed, and with what of its budget the preparations and the records leave."""
         learner = clone(self.steps[-1][1])
+        learner._is_prepared = len(preparations) > 0
         params = learner.get_params(deep=False)
         if "random_state" in params and params["random_state"] is None and self.random_state is not None:
             learner.set_params(random_state=int(self._rng.integers(2**31)))
@@ -211,7 +215,8 @@ class StreamPipeline(TakesTables):
 
     def _record_bytes(self, X: Any) -> float:
         """Bytes of a record, about."""
-        return X.nbytes / n_rows(X) if self.keep_records and self.steps[-1][1].picks is not Learner.picks else 0.0
+        has_picks = type(self.steps[-1][1]).picks is not Learner.picks
+        return X.nbytes / max(1, n_rows(X)) if self.keep_records and has_picks else 0.0
 
     def _learn_rows(
         self, fitted: list[Any], X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray, Z: Any = None
@@ -220,25 +225,34 @@ class StreamPipeline(TakesTables):
         keys = (self._stream_number << KEY_BITS) + np.arange(self._n_keys, self._n_keys + len(ids))
         is_first = Z is not None
         encoder = fitted[0]
-        n_dropped = 0
-        if isinstance(encoder, TableEncoder) and encoder.missing == "drop":
-            whole = encoder.complete(X)
-            n_dropped = int(np.count_nonzero(~whole))
-            if n_dropped:
-                X, ids, keys = take(X, whole), ids[whole], keys[whole]
-                y, weight = (None if v is None else v[whole] for v in (y, weight))
-                Z = None
         if len(ids):
             Z = self._prepare(fitted, X) if Z is None else Z
             learner = fitted[-1]
-            learner.partial_fit(Z, y, weight, row_ids=keys)
+            self._teach(learner, Z, y, weight, keys)
             if is_first and isinstance(fitted[-2], TableEncoder) and Z.shape[1] <= MOST_NAMES:
                 learner._column_names = list(fitted[-2].get_feature_names_out())
             if not is_first and len(fitted) > 1:
                 encoder._watch(encoder._check_rows(X, reset=False))
             self._keep_records(learner, X, keys, ids)
-        self._n_dropped += n_dropped
-        self._n_keys += len(ids) + n_dropped
+        self._n_keys += len(ids)
+
+    def _without_gaps(self, encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
+        """Rows, targets, weights and ids without rows that have missing values, if these are to be left out."""
+        if not isinstance(encoder, TableEncoder) or encoder.missing != "drop" or (whole := encoder.complete(X)).all():
+            return X, *columns
+        self._n_dropped += int(np.count_nonzero(~whole))
+        return _rows_at(np.flatnonzero(whole), X, *columns)
+
+    def _teach(self, learner: Learner, Z: Any, y: Any, weight: np.ndarray | None, keys: np.ndarray) -> None:
+        """Let the learner learn; an error about its share of the budget names the whole budget."""
+        try:
+            learner.partial_fit(Z, y, weight, row_ids=keys)
+        except BudgetError as error:
+            whole = as_budget(self.steps[-1][1].budget)
+            raise BudgetError(
+                f"{type(self).__name__}: the budget of {whole} is shared by the preparation, the original rows and the "
+                f"learner. {error}"
+            ) from None
 
     def _prepare(self, fitted: list[Any], X: Any) -> Any:
         for step in fitted[:-1]:

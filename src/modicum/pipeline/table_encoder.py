@@ -320,7 +320,8 @@ class TableEncoder(TakesTables, Preparation):
         try:
             column.encode(values, out[:, : column.width - column.has_flag])
         except ValueError as error:
-            raise DataError(f"{type(self).__name__}: column {column.name!r}: {error}") from None
+            way_out = " --missing drop leaves such rows out." if column.kind == "image" else ""
+            raise DataError(f"{type(self).__name__}: column {column.name!r}: {error}{way_out}") from None
         if column.has_flag:
             out[:, -1] = gone
 

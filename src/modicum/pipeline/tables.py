@@ -10,6 +10,7 @@ from modicum._optional import require
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
 from modicum.rows import is_sparse, is_table
+from modicum.streams.readers.lines import IS_TEXT
 from modicum.streams.readers.tables import FILE, ROW, WHOLE
 
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
@@ -49,7 +50,9 @@ def as_table(X: Any) -> Any:
         frame = X if hasattr(X, _ARROW[0]) else _interchanged(X)
         return _one_table(pa.RecordBatchReader.from_stream(frame).read_all())
     if _is_strings(X):
-        return require("pyarrow", "texts").table({TEXT_COLUMN: [None if x is None else str(x) for x in X]})
+        pa = require("pyarrow", "texts")
+        field = pa.field(TEXT_COLUMN, pa.string(), metadata=IS_TEXT)
+        return pa.table([[None if x is None else str(x) for x in X]], schema=pa.schema([field]))
     if isinstance(X, list) and X and all(isinstance(row, Mapping) for row in X):
         pa = require("pyarrow", "rows as dicts")
         names = dict.fromkeys(str(name) for row in X for name in row)

@@ -101,6 +101,7 @@ class KRLS(Regressor):
     prototypes is carried over to the prototypes of both.
     """
 
+    _adds_up_columns = True
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
         "n_prototypes": [NULL, Int(1)],

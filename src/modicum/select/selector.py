@@ -42,6 +42,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     samples: a candidate counts once, however often it was seen.
     """
 
+    _adds_up_columns = True
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {"n_prototypes": [NULL, Int(1)], "budget": [NULL, BUDGET]}
     _invariants = {

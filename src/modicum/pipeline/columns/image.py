@@ -6,7 +6,7 @@ import numpy as np
 
 from modicum.pipeline.columns.cells import as_strings
 from modicum.pipeline.columns.column import Column, Settings
-from modicum.pipeline.images import DESCRIPTORS, image_features, known_features
+from modicum.pipeline.images import DESCRIPTORS, image_features, known_features, readable
 from modicum.rules.invariants import TEXT, Whole
 
 
@@ -14,16 +14,17 @@ class Image(Column):
     """Features of the picture at each path."""
 
     kind, plural = "image", "pictures"
-    _invariants = {"features": TEXT, "n_features": Whole(1, 2**20)}
+    _invariants = {"features": TEXT, "n_numbers": Whole(1, 2**20)}
 
-    def __init__(self, name: str, features: str, n_features: int):
+    def __init__(self, name: str, features: str, n_numbers: int):
         super().__init__(name, has_flag=False)
         self.features = features
-        self.n_features = n_features
+        self.n_numbers = n_numbers
 
     @classmethod
     def decide(cls, name: str, cells: Any, settings: Settings) -> "Image":
-        first = next((path for path in as_strings(cells).to_pylist() if path is not None), None)
+        paths = [path for path in as_strings(cells).to_pylist() if path is not None]
+        first = next((path for path in paths if readable([path])[0]), paths[0] if paths else None)
         if first is None:
             raise ValueError("there are no paths of pictures")
         found = image_features([first], known_features(settings.features))
@@ -31,7 +32,7 @@ class Image(Column):
 
     @property
     def own_names(self) -> list[str]:
-        return [f"{self.name} #{i}" for i in range(self.n_features)]
+        return [f"{self.name} #{i}" for i in range(self.n_numbers)]
 
     def parse(self, cells: Any) -> list[str]:
         paths = as_strings(cells).to_pylist()
@@ -40,12 +41,12 @@ class Image(Column):
         return paths
 
     def missing(self, values: list[str]) -> np.ndarray:
-        return np.zeros(len(values), bool)
+        return ~readable(values)
 
     def encode(self, values: list[str], out: np.ndarray) -> None:
-        found = image_features(values, known_features(self.features)) if values else np.empty((0, self.n_features))
-        if found.shape[1] != self.n_features:
-            raise ValueError(f"{self.features} gave {found.shape[1]} numbers per picture; earlier {self.n_features}")
+        found = image_features(values, known_features(self.features)) if values else np.empty((0, self.n_numbers))
+        if found.shape[1] != self.n_numbers:
+            raise ValueError(f"{self.features} gave {found.shape[1]} numbers per picture; earlier {self.n_numbers}")
         out[:] = found
 
     def unlike(self, values: list[str]) -> int:
@@ -53,4 +54,4 @@ class Image(Column):
 
     def describe(self) -> str:
         what = "colors and gradients" if self.features == DESCRIPTORS else self.features
-        return f"{what}, {self.n_features} numbers"
+        return f"{what}, {self.n_numbers} numbers"

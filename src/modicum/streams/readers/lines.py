@@ -12,6 +12,7 @@ from modicum.streams.readers.bytes_in import BOM, ByteSource, nonblank
 from modicum.streams.readers.tables import TableFile
 
 COLUMN = "text"
+IS_TEXT = {b"modicum": b"text"}  # metadata of the column
 
 
 class Lines(TableFile):
@@ -31,7 +32,7 @@ class Lines(TableFile):
 
         if not self._source.text_head.removeprefix(BOM).strip():
             raise DataError(f"{self.name}: the file is empty.")
-        return pa.schema([(COLUMN, pa.string())])
+        return pa.schema([pa.field(COLUMN, pa.string(), metadata=IS_TEXT)])
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         return (batch.select(fields.names) for batch in self._batches(live=True))

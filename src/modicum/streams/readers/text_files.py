@@ -212,7 +212,24 @@ class Csv(TextFile):
             sample = read_csv(io.BytesIO(head), **options)
         if not sample.num_rows:
             raise DataError(f"{self.name}: no row below the header has its {len(self._names):,} columns.")
+        sample = self._with_codes(sample, head, options)
         return self._with_stray_numbers(sample) if self._options.skip_bad_rows else sample
+
+    def _with_codes(self, sample: Any, head: bytes, options: dict[str, Any]) -> Any:
+        """A sample in which codes such as 01234, which have no value as numbers, are text."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from pyarrow.csv import ConvertOptions, read_csv
+
+        whole = [field.name for field in sample.schema if pa.types.is_integer(field.type)]
+        if not whole:
+            return sample
+        as_text = ConvertOptions(include_columns=whole, column_types=dict.fromkeys(whole, pa.string()))
+        cells = read_csv(io.BytesIO(head), **options | {"convert_options": as_text})
+        for name in whole:
+            if pc.any(pc.match_substring_regex(cells.column(name), r"^\s*0\d")).as_py():
+                sample = sample.set_column(sample.column_names.index(name), name, cells.column(name))
+        return sample
 
     def _with_stray_numbers(self, sample: Any) -> Any:
         """A sample in which a column of numbers may have a few cells of text: their rows will be skipped."""
