@@ -59,7 +59,7 @@ class TestGroups:
         assert groups[INPUT][:3] == ["source", "columns", "exclude"]
         assert groups[LEARNING][:2] == ["objective", "n_exemplars"]
         assert groups[OUTPUT][:3] == ["output", "report", "save"]
-        assert groups[LONG_RUNS][:2] == ["checkpoint", "every"]
+        assert groups[LONG_RUNS][:2] == ["follow", "checkpoint"]
         assert "phantom" in groups[EXPERT]
 
     def test_learners_show_few_options_first(self, commands):

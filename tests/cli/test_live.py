@@ -238,7 +238,7 @@ class TestContinue:
         before = modicum.load(tmp_path / "state.mcm")
         done = modicum_command("fit", "--continue", "state.mcm", "new.csv")
         assert "40 rows learned, 80 in all, in" in done.stderr
-        expected = before.learn(modicum.stream(tmp_path / "new.csv", raw=True, first_row=40))
+        expected = before.learn(modicum.stream("new.csv", raw=True, first_row=40))
         assert modicum.load(tmp_path / "state.mcm").to_bytes() == expected.to_bytes()
 
     def test_the_learner_may_be_named_and_the_file_another(self, tmp_path, modicum_command, halves):

@@ -171,10 +171,10 @@ class StreamPipeline(TakesTables):
         assert self._waiting is not None
         waiting, n_keys, n_dropped = self._waiting, self._n_keys, self._n_dropped
         X, y, weight, ids = waiting.contents
+        self._stream_number = _digest(X)
         try:
             fitted: list[Any] = []
             Z, sample = X, self.__dict__.pop("_sample", None)
-            self._stream_number = _digest(X if sample is None else sample)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
                 if isinstance(own, TableEncoder) and not own._is_fitted():
