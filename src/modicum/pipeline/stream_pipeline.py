@@ -18,7 +18,7 @@ from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
 from modicum.pipeline.tables import TakesTables, as_written, filled
-from modicum.rows import BufferedRows, is_table, n_rows, take
+from modicum.rows import BufferedRows, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
@@ -36,6 +36,7 @@ STEPS = Where(
     "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
 )
 KEY_BITS = 40  # of a key: the number of the row; the bits above it say which stream it is from
+NAMING = 1_000  # first rows that name a stream: fewer than most chunks have, so that chunks do not matter
 MOST_NAMES = 1_000  # of columns that the learner is told
 SPARE = 0.9  # of a budget in bytes, for what the learner and the records hold; the rest is for growing texts
 
@@ -125,7 +126,9 @@ class StreamPipeline(TakesTables):
     # ---- learning --------------------------------------------------------------------------------
 
     def _expect_columns(self, rows: Stream) -> None:
-        self._sample = None if self._is_fitted() or rows.table_columns is None else rows.spread(self._n_first())
+        self._sample = None
+        if not self._is_fitted() and rows.table_columns is not None and (n_first := self._n_first()):
+            self._sample = rows.spread(n_first)
         self._told = {
             name: reason for name, reason in ((rows.target, "the target"), (rows.weight, "weights")) if name is not None
         }
@@ -142,11 +145,12 @@ class StreamPipeline(TakesTables):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if self._fitted is None:
+            n_first = self._n_first() or len(row_ids)
             if self._waiting is None:
-                self._waiting = BufferedRows(X, y, self._n_first())
-            first, rest = np.split(np.arange(len(row_ids)), [self._n_first() - len(self._waiting)])
+                self._waiting = BufferedRows(X, y, n_first)
+            first, rest = np.split(np.arange(len(row_ids)), [n_first - len(self._waiting)])
             self._waiting.append(*_rows_at(first, X, y, weight, row_ids))
-            if len(self._waiting) >= self._n_first() or self._waiting.rows.nbytes > self._waiting_bytes():
+            if len(self._waiting) >= n_first or self._waiting.rows.nbytes > self._waiting_bytes():
                 self._begin()
             if not len(rest):
                 return
@@ -162,10 +166,10 @@ class StreamPipeline(TakesTables):
         return self._fitted is None  # some rows of a chunk may be learned, and the others refused
 
     def _n_first(self) -> int:
-        """Rows that are held before the preparations are decided: one if rows from all over the source decide."""
+        """Rows that are held before the preparations are decided: none if rows from all over the source decide."""
         if vars(self).get("_sample") is not None:
-            return 1
-        return max((step.n_first for _, step in self.steps[:-1] if not step._is_fitted()), default=1)
+            return 0
+        return max((step.n_first for _, step in self.steps[:-1] if not step._is_fitted()), default=0)
 
     def _waiting_bytes(self) -> int:
         limit = as_budget(getattr(self.steps[-1][1], "budget", None)).nbytes
@@ -176,10 +180,10 @@ class StreamPipeline(TakesTables):
         assert self._waiting is not None
         waiting, n_keys, n_dropped = self._waiting, self._n_keys, self._n_dropped
         X, y, weight, ids = _contents(waiting)
+        self._stream_number = _digest(X)
         try:
             fitted: list[Any] = []
             Z, sample = X, self.__dict__.pop("_sample", None)
-            self._stream_number = _digest(X if sample is None else sample)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
                 if isinstance(own, TableEncoder) and not own._is_fitted():
@@ -426,7 +430,7 @@ class StreamPipeline(TakesTables):
         if found is None or ready._records is None:
             return found
         rows, ids = ready._records.find(found.ids)
-        if (found.ids < 0).any() and is_table(rows) and ready.encoder_ is not None:
+        if (found.ids < 0).any() and ready.encoder_ is not None:
             rows = filled(rows, ready.encoder_.inverse_transform(found.rows), found.ids < 0)
         return Picks(found.kind, as_written(rows), ids, found.weights, found.targets)
 
@@ -534,6 +538,7 @@ def _with_budget_of(ours: Learner, theirs: Learner) -> Learner:
 
 def _digest(X: Any) -> int:
     """A number that names a stream by its first rows."""
+    X = take(X, np.arange(min(n_rows(X), NAMING)))
     content = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else BufferedRows(X, None, 1)
     if not isinstance(content, np.ndarray):
         content.append(X, None, None, np.arange(n_rows(X)))
