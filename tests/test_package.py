@@ -36,6 +36,23 @@ def test_packages_load_when_they_are_named():
     assert done.stdout.split() == ["RBF(0.5)", "LogDet"], done.stderr
 
 
+def test_state_files_may_have_any_part():
+    """All classes that a file may name are known before it is read, whatever was imported."""
+    code = """
+import importlib, pkgutil, modicum
+from modicum.contract.loading import know_all_classes
+from modicum.state.part import Part
+know_all_classes()
+known = set(Part._known)
+for module in pkgutil.walk_packages(modicum.__path__, "modicum."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print("unknown:", *sorted(set(Part._known) - known))
+"""
+    done = run(code)
+    assert done.stdout == "unknown:\n", done.stderr
+
+
 def test_import_is_light():
     heavy = ("numpy", "sklearn", "numba", "pyarrow", "matplotlib")
     done = run(f"import sys, modicum; print('loaded:', *sorted(set({heavy}) & set(sys.modules)))")

@@ -17,7 +17,9 @@ def modicum_command(tmp_path, monkeypatch, capsys):
     def run(*args, stdin="", expect=0):
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("sys.argv", ["modicum", *map(str, args)])
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        monkeypatch.setattr(
+            "sys.stdin", io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()))
+        )
         capsys.readouterr()
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # they are printed, not raised

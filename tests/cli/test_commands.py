@@ -21,11 +21,17 @@ from modicum.cli.app import app
 from modicum.cli.run import Job
 from modicum.cli.values import command_name
 from modicum.kernels import RBF
+from modicum.pipeline import final_learner
 from modicum.svm import suggest_C
 
 
 def lines(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def features(table):
+    """The numbers of a table as --scale none gives them."""
+    return np.column_stack([table[f"f{i}"] for i in range(4)]).astype(np.float64)
 
 
 class TestSelect:
@@ -39,8 +45,9 @@ class TestSelect:
         assert sum(picks["stands_for"]) == pytest.approx(6000, abs=1)
 
     def test_the_library_gives_the_same(self, modicum_command, table):
-        done = lines(modicum_command("select", "rows.parquet", "-k", 5, "--random-state", 3, "--budget", 300))
-        X = np.column_stack([table[f"f{i}"] for i in range(4)])
+        options = ("-k", 5, "--random-state", 3, "--budget", 300, "--scale", "none")
+        done = lines(modicum_command("select", "rows.parquet", *options))
+        X = features(table)
         model = ExemplarClustering(5, budget=300, random_state=3).learn(modicum.stream(X))
         assert {pick["position"] for pick in done} == set(model.exemplar_ids_.tolist())
 
@@ -70,8 +77,8 @@ class TestSelect:
         )
         assert len(lines(done)) == 2
         shown = modicum_command("show", "s.mcm").stdout
-        assert "of 2 columns" in shown
-        assert "manhattan" in shown
+        assert "columns  2 of 5: f0, f3\n" in shown
+        assert "learner  ExemplarClustering(dissimilarity='manhattan', n_exemplars=2)\n" in shown
 
     def test_report(self, modicum_command, table, tmp_path):
         done = modicum_command(
@@ -86,19 +93,41 @@ class TestSelect:
     def test_locked_rows_from_a_file(self, modicum_command, table, tmp_path):
         np.save(tmp_path / "keep.npy", np.full((1, 4), 99.0, np.float32))
         done = lines(modicum_command("select", "rows.parquet", "-k", 3, "--locked", "keep.npy"))
-        assert [99.0] * 4 in [[pick[f"{p}{i}"] for i in range(4)] for pick in done for p in ("f",)]
+        (given,) = [pick for pick in done if pick["position"] < 0]
+        assert [given[f"f{i}"] for i in range(4)] == pytest.approx([99.0] * 4)
+
+    @pytest.mark.parametrize(
+        ("width", "columns", "told"),
+        [
+            (3, "f0,f1", "an array of 3 columns can't stand for f0 (number), f1 (number). Give a table"),
+            (2, "f0,name", "an array of 2 columns can't stand for f0 (number), name (category). Give a table"),
+        ],
+    )
+    def test_an_array_that_is_not_like_the_table(self, modicum_command, table, tmp_path, width, columns, told):
+        np.save(tmp_path / "keep.npy", np.ones((1, width)))
+        options = ("-k", 3, "--locked", "keep.npy", "--columns", columns)
+        done = modicum_command("select", "rows.parquet", *options, expect=1)
+        assert done.stderr.startswith(f"modicum: keep.npy: {told}")
+        assert done.stderr.count("\n") == 1
+
+    def test_rows_of_a_table_for_a_standardized_array(self, modicum_command, table, tmp_path):
+        np.save(tmp_path / "rows.npy", features(table))
+        (tmp_path / "keep.csv").write_text("a,b,c,d\n99,98,97,96\n")
+        done = modicum_command("select", "rows.npy", "-k", 3, "--scale", "standard", "--locked", "keep.csv")
+        (given,) = [pick for pick in lines(done) if pick["position"] < 0]
+        assert [given[f"x{i}"] for i in range(4)] == pytest.approx([99, 98, 97, 96])
 
     def test_rows_that_differ(self, modicum_command, table, tmp_path):
-        options = ("--kernel", "rbf(2.5)", "--min-gain", "1e-5", "--save", "s.mcm")
+        options = ("--kernel", "rbf(2.5)", "--min-gain", "1e-5", "--save", "s.mcm", "--scale", "none")
         command = ("select", "rows.parquet", "--objective", "logdet", "-k", 20, *options, "--report", "r.html")
         done = modicum_command(*command, "--text", "name")
         picks = lines(done)
-        X = np.column_stack([table[f"f{i}"] for i in range(4)])
+        X = features(table)
         model = OnlineGreedy(20, kernel=RBF(2.5), min_gain=1e-5).learn(modicum.stream(X))
         assert [pick["position"] for pick in picks] == model.prototype_ids_.tolist()
         assert [pick["prototype"] for pick in picks] == list(range(20))
         assert [pick["name"] for pick in picks] == [f"row {i}" for i in model.prototype_ids_]
-        assert f"20 of 6,000 rows chosen in {done.stderr.split(' in ')[1].split(';')[0]}; logdet: " in done.stderr
+        assert re.search(r"^20 of 6,000 rows chosen in [\d.]+ s; logdet: ", done.stderr, re.MULTILINE)
         assert "20 prototypes chosen from 6,000 rows" in (tmp_path / "r.html").read_text()
         shown = modicum_command("show", "s.mcm").stdout
         assert "RBF(2.5)" in shown
@@ -109,20 +138,21 @@ class TestSelect:
         picks = lines(modicum_command(*command, "--n-validation", 100, "--noise", 0.01, "--save", "s.mcm"))
         assert len(picks) == 10
         assert list(picks[0]) == ["position", "prototype", "f0", "f1", "f2", "f3", "name"]
-        assert modicum.load(tmp_path / "s.mcm").column_names_ == ["f0", "f1", "f2"]
+        assert final_learner(modicum.load(tmp_path / "s.mcm")).column_names_ == ["f0", "f1", "f2"]
         assert "guarantee" not in modicum_command("show", "s.mcm").stdout
 
     def test_quiet_when_not_a_terminal(self, modicum_command, table):
         done = modicum_command("select", "rows.parquet", "-k", 2)
-        left_out, summary = done.stderr.splitlines()
-        assert left_out == "columns left out, not numeric: name (string)"
+        learned, summary = done.stderr.splitlines()
+        assert learned == "learned from 4 numbers; ignored: name (unique strings)"
         assert summary.startswith("2 of 6,000 rows chosen")
 
 
 class TestClassifier:
     def test_fit_show_predict(self, modicum_command, mail, tmp_path):
         X, y = mail
-        done = modicum_command("fit", "svc", "mail.csv", "--target", "label", "--random-state", 0, "-o", "s.mcm")
+        options = ("--target", "label", "--random-state", 0, "--scale", "none", "-o", "s.mcm")
+        done = modicum_command("fit", "svc", "mail.csv", *options)
         assert "500 rows learned" in done.stderr
         model = StreamSVC(random_state=0).learn(modicum.stream(X, target=y))
         rows = lines(modicum_command("predict", "s.mcm", "mail.csv"))
@@ -138,7 +168,7 @@ class TestClassifier:
     def test_options(self, modicum_command, mail, tmp_path):
         options = ("--c", "0.1,1", "--ellipsoid", "none", "--center", "true", "--class-weight", "{'spam': 2}")
         modicum_command("fit", "svc", "mail.csv", "--target", "label", *options, "-o", "s.mcm")
-        model = modicum.load(tmp_path / "s.mcm")
+        model = final_learner(modicum.load(tmp_path / "s.mcm"))
         assert (model.C, model.ellipsoid, model.center, model.class_weight) == ([0.1, 1.0], None, True, {"spam": 2})
 
     @pytest.mark.parametrize("ending", ["parquet", "jsonl", "svm"])
@@ -148,23 +178,28 @@ class TestClassifier:
         target = write_labelled(path, X, y == "spam")
         model = Job(target=target).learn(StreamSVC(), str(path), save=None).learner
         assert model.classes_.tolist() == [False, True]
-        assert model.score(X, y == "spam") > 0.95
+        rows = X if target is None else pa.table({"a": X[:, 0], "b": X[:, 1]})
+        assert model.score(rows, y == "spam") > 0.95
 
     def test_checkpoint_report_and_merge(self, modicum_command, mail, tmp_path):
         given = ("--target", "label", "--center", "true", "--scale", "true", "--c", 1)
-        for name in ("a", "b"):
+        header, *rows = (tmp_path / "mail.csv").read_text().splitlines()
+        for name, some, like in (("a", rows[:200], ()), ("b", rows[200:], ("--prepare-like", "a.mcm"))):
+            (tmp_path / f"{name}.csv").write_text("\n".join([header, *some]))
             made = ("--checkpoint", f"{name}.run", "-o", f"{name}.mcm", "--report", "r.html")
-            modicum_command("fit", "svc", "mail.csv", *given, *made)
-        modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
-        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 1000
+            modicum_command("fit", "svc", f"{name}.csv", *given, *like, *made)
+        for _ in range(2):  # the second time, the state of the same learner is replaced
+            modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
+        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 500
         assert "Blue: evidence for the class spam" in (tmp_path / "r.html").read_text()
 
     def test_a_rare_class_is_told_in_one_line(self, modicum_command, tmp_path):
         rows = [f"{i % 7},{'rare' if i == 77 else 'often'}" for i in range(300)]
         (tmp_path / "rows.csv").write_text("\n".join(["a,label", *rows]))
         done = modicum_command("fit", "svc", "rows.csv", "--target", "label")
-        warning, told = done.stderr.splitlines()
+        warning, learned, told = done.stderr.splitlines()
         assert warning.startswith("modicum: warning: StreamSVC: only 0.3% of the rows are of class 'rare'.")
+        assert learned == "learned from 1 number; ignored: label (the target)"
         assert told.startswith("300 rows learned")
 
     def test_suggest_c(self, modicum_command, mail):
@@ -200,7 +235,8 @@ class TestErrors:
         [
             (["select", "nowhere.csv"], "nowhere.csv"),
             (["select", "rows.parquet", "-k", "0"], "n_exemplars must be a positive int; got 0"),
-            (["select", "rows.parquet", "--columns", "name"], "'name'"),
+            (["select", "rows.parquet", "--columns", "nam"], "Did you mean 'name'?"),
+            (["select", "rows.parquet", "--types", "name=number"], "'name'"),
             (["select", "rows.parquet", "--budget", "1 KiB"], "at least"),
             (["select", "rows.parquet", "--image", "big"], "28x28"),
             (["select", "rows.parquet", "--image", "2x3"], "--image 2x3 takes 6 columns; rows.parquet has 4."),
@@ -233,17 +269,43 @@ class TestErrors:
 
 class TestOthers:
     def test_fit_show_predict_merge(self, modicum_command, table, tmp_path):
-        for name, seed in (("a", 0), ("b", 1)):
-            modicum_command("fit", "exemplar", "rows.parquet", "-k", 5, "-o", f"{name}.mcm", "--random-state", seed)
+        pq.write_table(pa.table(table).slice(2000), tmp_path / "more.parquet")
+        for name, source, like in (("a", "rows", ()), ("b", "more", ("--prepare-like", "a.mcm"))):
+            modicum_command("fit", "exemplar", f"{source}.parquet", "-k", 5, *like, "-o", f"{name}.mcm")
         modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
-        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 12_000
+        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 10_000
         facts = json.loads(modicum_command("show", "c.mcm", "--json").stdout)
-        assert facts["rows_seen"] == 12_000
+        assert facts["rows_seen"] == 10_000
         done = lines(modicum_command("predict", "a.mcm", "rows.parquet"))
         model = modicum.load(tmp_path / "a.mcm")
-        X = np.column_stack([table[f"f{i}"] for i in range(4)])
-        assert [row["prediction"] for row in done] == model.predict(X).tolist()
-        assert [row["exemplar"] for row in done[:9]] == model.exemplar_ids_[model.predict(X[:9])].tolist()
+        found = model.predict(pa.table(table))
+        assert [row["prediction"] for row in done] == found.tolist()
+        assert [row["exemplar"] for row in done] == model.picks().ids[found].tolist()
+
+    @pytest.mark.parametrize(
+        ("like", "told"),
+        [((), "the preparations differ"), (("--prepare-like", "a.mcm"), "both sides began with the same rows")],
+    )
+    def test_states_that_can_not_be_merged(self, modicum_command, table, tmp_path, like, told):
+        pq.write_table(pa.table(table).slice(2000), tmp_path / "more.parquet")
+        source = "rows.parquet" if like else "more.parquet"
+        modicum_command("fit", "exemplar", "rows.parquet", "-k", 5, "-o", "a.mcm")
+        modicum_command("fit", "exemplar", source, "-k", 5, *like, "-o", "b.mcm")
+        done = modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm", expect=1)
+        assert told in done.stderr
+        assert done.stderr.count("\n") == 1
+
+    def test_what_was_saved_is_read_by_another_process(self, modicum_process, table):
+        modicum_process("select", "rows.parquet", "-k", 3, "--save", "s.mcm")
+        assert len(lines(modicum_process("picks", "s.mcm"))) == 3
+
+    @pytest.mark.parametrize("command", [["fit", "--continue", "a.mcm", "X.npy"], ["predict", "a.mcm", "X.npy"]])
+    def test_an_array_after_a_table(self, modicum_command, table, tmp_path, command):
+        np.save(tmp_path / "X.npy", features(table))
+        modicum_command("fit", "exemplar", "rows.parquet", "-k", 5, "-o", "a.mcm")
+        done = modicum_command(*command, expect=1)
+        assert "these rows are an array; earlier rows were a table." in done.stderr
+        assert done.stderr.count("\n") == 1
 
     def test_every_learner_has_a_fit_command(self, modicum_command, table, tmp_path):
         text = modicum_command("fit", "--help").stdout
@@ -319,7 +381,7 @@ class TestWhatIsShown:
         run_here(monkeypatch, tmp_path, *command, "-o", "picks.jsonl")
         picks = [json.loads(line) for line in (tmp_path / "picks.jsonl").read_text().splitlines()]
         given = [pick for pick in picks if pick["position"] < 0]
-        assert [(pick["f0"], pick["name"]) for pick in given] == [(99.0, None)]
+        assert [(pick["f0"], pick["name"]) for pick in given] == [(pytest.approx(99), None)]
         assert all(pick["name"] == f"row {pick['position']}" for pick in picks if pick not in given)
 
     def test_labels_can_not_steer_the_terminal(self, monkeypatch, tmp_path, capsys):
@@ -349,14 +411,17 @@ class TestWhatIsShown:
             ["suggest-c", "rows.csv", "--target", "label", "--grid", "1,10"],
         ],
     )
-    def test_columns_left_out_are_told_by_all_who_read(self, monkeypatch, tmp_path, capsys, command):
+    def test_what_is_learned_from_is_told_by_all_who_read(self, monkeypatch, tmp_path, capsys, command):
         rng = np.random.default_rng(0)
         rows = [
             f"{x:.3f},{y:.3f},word {i},2024-01-0{1 + i % 9},{i % 2}" for i, (x, y) in enumerate(rng.random((200, 2)))
         ]
         (tmp_path / "rows.csv").write_text("\n".join(["a,b,words,day,label", *rows]))
         run_here(monkeypatch, tmp_path, *command)
-        told = "columns left out, not numeric: words (string), day (date32[day])\n"
+        learned, ignored = (
+            ("2 numbers, 1 time", ", label (the target)") if "--target" in command else ("3 numbers, 1 time", "")
+        )
+        told = f"learned from {learned}; ignored: words (unique strings){ignored}\n"
         assert capsys.readouterr().err.count(told) == 1
 
 

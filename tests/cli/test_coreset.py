@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,17 +14,20 @@ from modicum import KMeansCoreset, MixtureCoreset, StreamKMeans
 from modicum.cli.coreset import MODELS
 from modicum.cli.progress import Progress
 from modicum.cli.run import Job
+from modicum.pipeline import final_learner
 
 GIVEN = ("--n-points", 200, "-k", 5, "--random-state", 0)
 
 
 def features(table):
-    return np.column_stack([table[f"f{i}"] for i in range(4)])
+    """The numbers of a table as --scale none gives them."""
+    return np.column_stack([table[f"f{i}"] for i in range(4)]).astype(np.float64)
 
 
 class TestCoreset:
     def test_points_have_the_columns_of_the_source(self, modicum_command, table, tmp_path):
-        done = modicum_command("coreset", "rows.parquet", *GIVEN, "-o", "core.parquet", "--save", "core.mcm")
+        written = ("-o", "core.parquet", "--save", "core.mcm")
+        done = modicum_command("coreset", "rows.parquet", *GIVEN, "--scale", "none", *written)
         points = pq.read_table(tmp_path / "core.parquet").to_pydict()
         assert list(points) == ["f0", "f1", "f2", "f3", "weight"]
         assert sum(points["weight"]) == pytest.approx(6000)
@@ -32,7 +36,7 @@ class TestCoreset:
         np.testing.assert_array_equal(points["weight"], coreset.point_weights_)
         assert f"{len(coreset.points_)} points stand for 6,000 rows" in done.stderr
         saved = modicum.load(tmp_path / "core.mcm")
-        assert saved.column_names_ == ["f0", "f1", "f2", "f3"]
+        assert final_learner(saved).column_names_ == ["f0", "f1", "f2", "f3"]
         np.testing.assert_array_equal(saved.points_, coreset.points_)
 
     def test_weights_in_and_out(self, modicum_command, tmp_path):
@@ -46,19 +50,19 @@ class TestCoreset:
         assert sum(float(row["weight"]) for row in rows) == pytest.approx(sum(i % 3 for i in range(500)))
 
     def test_a_column_named_weight_stays(self, modicum_command, tmp_path):
-        (tmp_path / "rows.csv").write_text("\n".join(["weight,height", *(f"{i},{-i}" for i in range(30))]))
+        (tmp_path / "rows.csv").write_text("\n".join(["weight,height", *(f"{i * i},{-i}" for i in range(30))]))
         done = modicum_command("coreset", "rows.csv", "--n-points", 5, "-k", 2, "--csv")
         assert done.stdout.startswith("weight,height,modicum_weight\n")
 
     def test_rows_as_they_are(self, modicum_command, table, tmp_path):
-        modicum_command("coreset", "rows.parquet", *GIVEN, "--calibrate", "false", "-o", "core.npy")
-        points = np.load(tmp_path / "core.npy")[:, :4].astype(np.float32)
+        modicum_command("coreset", "rows.parquet", *GIVEN, "--calibrate", "false", "--scale", "none", "-o", "core.npy")
+        points = np.load(tmp_path / "core.npy")[:, :4]
         rows = {tuple(row) for row in features(table)}
         assert all(tuple(point) in rows for point in points)
 
     def test_for_mixtures(self, modicum_command, table, tmp_path):
         modicum_command("coreset", "rows.parquet", "--for", "mixture", *GIVEN, "--save", "core.mcm", "-o", "core.csv")
-        saved = modicum.load(tmp_path / "core.mcm")
+        saved = final_learner(modicum.load(tmp_path / "core.mcm"))
         assert type(saved) is MixtureCoreset
         assert (saved.n_points, saved.n_components) == (200, 5)
 
@@ -113,16 +117,17 @@ def test_a_stopped_run_goes_on(tmp_path, clusters, monkeypatch, model):
 
 class TestLearners:
     def test_fit_show_predict_merge(self, modicum_command, table, tmp_path):
-        for name, seed in (("a", 0), ("b", 1)):
-            given = ("-k", 5, "--n-points", 100, "--random-state", seed)
-            modicum_command("fit", "stream-kmeans", "rows.parquet", *given, "-o", f"{name}.mcm")
+        pq.write_table(pa.table(table).slice(2000), tmp_path / "more.parquet")
+        given = ("-k", 5, "--n-points", 100, "--random-state", 0, "--scale", "none")
+        for name, source in (("a", "rows.parquet"), ("b", "more.parquet")):
+            modicum_command("fit", "stream-kmeans", source, *given, "-o", f"{name}.mcm")
         model = StreamKMeans(5, n_points=100, random_state=0).learn(modicum.stream(features(table)))
         done = modicum_command("predict", "a.mcm", "rows.parquet").stdout.splitlines()
         assert [json.loads(line)["prediction"] for line in done] == model.predict(features(table)).tolist()
         modicum_command("merge", "a.mcm", "b.mcm", "-o", "c.mcm")
-        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 12_000
+        assert modicum.load(tmp_path / "c.mcm").n_seen_ == 10_000
         facts = json.loads(modicum_command("show", "c.mcm", "--json").stdout)
-        assert facts["rows_seen"] == 12_000
+        assert facts["rows_seen"] == 10_000
         assert set(facts["summary"]) == {"points", "largest_weight"}
         assert "points; largest weight" in modicum_command("show", "c.mcm").stdout
 

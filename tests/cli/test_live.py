@@ -238,7 +238,7 @@ class TestContinue:
         before = modicum.load(tmp_path / "state.mcm")
         done = modicum_command("fit", "--continue", "state.mcm", "new.csv")
         assert "40 rows learned, 80 in all, in" in done.stderr
-        expected = before.learn(modicum.stream(tmp_path / "new.csv", first_row=40))
+        expected = before.learn(modicum.stream("new.csv", raw=True, first_row=40))
         assert modicum.load(tmp_path / "state.mcm").to_bytes() == expected.to_bytes()
 
     def test_the_learner_may_be_named_and_the_file_another(self, tmp_path, modicum_command, halves):
@@ -250,9 +250,15 @@ class TestContinue:
     @pytest.mark.parametrize(
         ("args", "told"),
         [
-            (["fit", "reservoir", "new.csv", "--continue", "state.mcm"], "is of a ExemplarClustering"),
+            (
+                ["fit", "reservoir", "new.csv", "--continue", "state.mcm"],
+                "is of a ExemplarClustering, not of a Reservoir",
+            ),
             (["fit", "exemplar", "new.csv", "-k", 4, "--continue", "state.mcm"], "--n-exemplars 3, not 4"),
-            (["fit", "--continue", "state.mcm", "other.csv"], "columns differ"),
+            (
+                ["fit", "--continue", "state.mcm", "other.csv"],
+                "other.csv: TableEncoder: no column 'a', which was learned from. There are: c, d.",
+            ),
             (["fit", "--continue", "state.mcm", "new.csv", "--text", "a"], "--text can't be used"),
             (["fit", "--continue", "gone.mcm", "new.csv"], "gone.mcm does not exist"),
             (["fit", "--continue", "run.mcm", "new.csv"], "run.mcm is a checkpoint"),
@@ -277,5 +283,8 @@ def test_a_full_disk_names_the_file(tmp_path, modicum_command, monkeypatch, outp
     monkeypatch.setattr(state_files.os, "fsync", full)
     monkeypatch.setattr("pathlib.Path.replace", full)
     done = modicum_command("select", "rows.csv", *SELECT, output, name, expect=1)
-    assert done.stderr == f"modicum: [Errno 28] can't write the file, No space left on device: '{name}'\n"
+    assert done.stderr == (
+        "learned from 1 number; ignored: b (counts rows)\n"
+        f"modicum: [Errno 28] can't write the file, No space left on device: '{name}'\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]

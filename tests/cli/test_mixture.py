@@ -66,7 +66,7 @@ class TestCommands:
 
     def test_an_array_of_predictions_has_no_names(self, saved, clusters, tmp_path):
         np.save(tmp_path / "rows.npy", clusters[:7])
-        predict(tmp_path / "mixture.mcm", str(tmp_path / "rows.npy"), tmp_path / "out.npy")
+        predict(state=tmp_path / "mixture.mcm", source=[str(tmp_path / "rows.npy")], output=tmp_path / "out.npy")
         np.testing.assert_array_equal(np.load(tmp_path / "out.npy")[:, 1], saved.predict(clusters[:7]))
 
 

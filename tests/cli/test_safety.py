@@ -11,6 +11,7 @@ from modicum import OnlineKMeans, Reservoir
 from modicum.cli.safety import check_not_read, check_replaced
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
+from modicum.pipeline import final_learner
 
 
 @pytest.fixture
@@ -109,15 +110,15 @@ def test_force_replaces_any_file(modicum_command, table, tmp_path):
     (tmp_path / "notes.mcm").write_text("mine")
     modicum_command("fit", "sample", "rows.parquet", "-k", 5, "-o", "notes.mcm", "--force")
     modicum_command("select", "rows.parquet", "-k", 2, "--save", "notes.mcm", "--force")
-    assert type(modicum.load(tmp_path / "notes.mcm")) is modicum.ExemplarClustering
+    assert type(final_learner(modicum.load(tmp_path / "notes.mcm"))) is modicum.ExemplarClustering
     modicum_command("coreset", "rows.parquet", "--n-points", 50, "-k", 2, "--save", "notes.mcm", "--force")
-    assert type(modicum.load(tmp_path / "notes.mcm")) is modicum.KMeansCoreset
+    assert type(final_learner(modicum.load(tmp_path / "notes.mcm"))) is modicum.KMeansCoreset
 
 
 def test_the_same_learner_is_replaced_without_asking(modicum_command, table, tmp_path):
     for k in (5, 6):
         modicum_command("fit", "sample", "rows.parquet", "-k", k, "-o", "s.mcm")
-    assert modicum.load(tmp_path / "s.mcm").budget == 6
+    assert final_learner(modicum.load(tmp_path / "s.mcm")).budget == 6
 
 
 def test_what_is_not_lost(tmp_path):

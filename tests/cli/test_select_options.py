@@ -37,7 +37,7 @@ def features(picks):
 
 
 OBJECTIVES = ["exemplar", "logdet", "variance"]
-COMMAND = ("select", "a.csv", "--columns", "x,y")
+COMMAND = ("select", "a.csv", "--columns", "x,y", "--scale", "none")  # distances are those of the columns as they are
 
 
 class TestBalance:
@@ -57,7 +57,7 @@ class TestBalance:
     def test_the_column_is_not_learned_from(self, modicum_command, animals):
         done = modicum_command("select", "a.csv", "-k", 6, "--balance", "n", "--weight", "w", "--save", "s.mcm")
         assert sorted(pick["n"] for pick in lines(done)) == [0, 0, 1, 1, 2, 2]
-        assert "of 2 columns" in modicum_command("show", "s.mcm").stdout
+        assert "columns  3 of 5: x, y, label\n" in modicum_command("show", "s.mcm").stdout
 
     def test_a_pipe_has_the_groups_too(self, modicum_command, animals, tmp_path):
         text = (tmp_path / "a.csv").read_text()
@@ -96,9 +96,9 @@ class TestInclude:
         assert losses[new[0]["position"]] <= losses.min() * 1.001
 
     def test_a_pipe(self, modicum_command, animals, tmp_path):
-        modicum_command(*COMMAND, "-k", 5, "-o", "old.parquet")
+        modicum_command(*COMMAND, "-k", 5, "-o", "old.parquet", "--save", "old.mcm")
         text = (tmp_path / "a.csv").read_text()
-        command = ("select", "-", "--columns", "x,y", "-k", 3, "--include", "old.parquet")
+        command = ("select", "-", "--prepare-like", "old.mcm", "-k", 3, "--include", "old.parquet")
         assert len(lines(modicum_command(*command, stdin=text))) == 3
 
     def test_arrays(self, modicum_command, tmp_path):
@@ -176,9 +176,12 @@ def test_rows_without_weight_are_never_picked(modicum_command, animals, objectiv
         (["--weight", "label"], "label"),
         (["--weight", "x"], "non-negative"),
         (["--include", "nowhere.csv"], "nowhere.csv"),
-        (["--include", "other.csv"], "--include other.csv: there is no column y. There are: x."),
-        (["--include", "words.csv"], "--include words.csv: not all columns learned from are numbers"),
-        (["--include", "gap.csv"], "NaN"),
+        (["--include", "other.csv"], "modicum: other.csv: no column 'y', which was learned from. There are: x."),
+        (
+            ["--include", "words.csv"],
+            "modicum: words.csv: data row 1, column 'y' is a number, but 'a' is not a number.",
+        ),
+        (["--include", "gap.csv", "--missing", "error"], "gap.csv: data row 1, column 'y': missing value"),
         (["--include", "none.csv"], "none.csv"),
         (["--include", "a.csv", "--objective", "logdet"], "--include is for --objective exemplar alone"),
         (["--include", "gap.csv", "--locked", "1,2"], "--include and --locked both give rows"),
@@ -196,8 +199,9 @@ def test_hostile_options_give_one_line(modicum_command, animals, tmp_path, optio
     (tmp_path / "gap.csv").write_text("x,y\n1,\n")
     (tmp_path / "none.csv").write_text("x,y\n")
     done = modicum_command(*COMMAND, *options, expect=1)
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    *before, told = done.stderr.splitlines()
+    assert message in told
+    assert len(before) == ("cow" in message)  # only then are the rows read: it says what was learned from
 
 
 def test_outliers_and_included_rows_from_a_pipe(modicum_command, animals, tmp_path):
@@ -205,4 +209,5 @@ def test_outliers_and_included_rows_from_a_pipe(modicum_command, animals, tmp_pa
     done = modicum_command("select", "-", "--outliers", 3, "-o", "p.csv", stdin=text, expect=1)
     assert "reads the source again, and standard input can't be" in done.stderr
     done = modicum_command("select", "-", "--include", "a.csv", stdin=text, expect=1)
-    assert "needs --columns" in done.stderr
+    assert "can be read only once" in done.stderr
+    assert "--prepare-like" in done.stderr

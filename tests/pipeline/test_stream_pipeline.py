@@ -65,6 +65,26 @@ def test_picks_are_original_rows_after_merge_and_load(learner, tmp_path):
         assert row["note"] == known[row["order_id"]]["note"]
 
 
+def test_pipelines_watch_what_an_encoder_watches():
+    """They count while they encode; an encoder alone parses every column for that."""
+    rows = orders(1500)[["grams", "country", "when", "gift", "score", "note"]]
+    rows.loc[200:, "grams"] *= 1.5
+    rows.loc[1450:, "country"] = "new"
+    encoder = TableEncoder(200)
+    model = make_pipeline(encoder, modicum.OnlineKMeans(4))
+    for learner in (model, encoder):
+        with pytest.warns(DataWarning, match="grams: .* of later values are beyond"):
+            in_chunks(learner, rows)
+    assert [vars(column) for column in model.encoder_._columns[:-1]] == [vars(c) for c in encoder._columns[:-1]]
+    assert [column.n_watched for column in encoder._columns] == [1300] * 5 + [0]  # texts are not watched
+
+
+def test_arrays_are_watched_even_if_they_stay_as_they_are():
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    model = in_chunks(make_pipeline(TableEncoder(100), modicum.OnlineKMeans(4)), X)
+    assert [column.n_watched for column in model.encoder_._columns] == [800] * 3
+
+
 @pytest.mark.parametrize("learner", PICKERS, ids=NAMES)
 def test_later_picks_come_from_rows_that_were_kept(learner):
     """Otherwise their records would be lost."""
@@ -294,6 +314,36 @@ def test_columns_of_very_different_scale_are_told_once():
     make_pipeline(TableEncoder(scale="standard"), modicum.OnlineKMeans(3)).fit(X)
     modicum.Reservoir(5).fit(X)  # compares no columns
     modicum.OnlineKMeans(3).fit(X[:, [0, 2]])
+
+
+def test_a_chunk_is_learned_whole_or_not_at_all():
+    """The first rows of the chunk complete those that wait; a later row of it is refused by the learner."""
+    good, bad = orders(250), orders(250, 1)
+    y = np.arange(250.0)
+    model = pipeline(modicum.KRLS(20)).partial_fit(good[:100], y[:100])
+    before = model.to_bytes()
+    with pytest.raises(ValueError):
+        model.partial_fit(bad, np.where(np.arange(250) == 240, np.nan, y))
+    assert model.to_bytes() == before
+    model.partial_fit(good[100:], y[100:])
+    assert model.n_seen_ == 250
+
+
+def test_unbegun_sides_are_merged():
+    rows = orders(300)
+    for cuts in ((50, 80), (50, 300), (250, 280)):
+        west = pipeline(modicum.SparseGPRegressor(5, n_validation=20)).partial_fit(
+            rows[: cuts[0]], np.arange(cuts[0]) * 1.0
+        )
+        n = cuts[1] - cuts[0]
+        east = pipeline(modicum.SparseGPRegressor(5, n_validation=20)).partial_fit(
+            rows[cuts[0] : cuts[1]], np.arange(n) * 1.0
+        )
+        if west._fitted is not None and east._fitted is not None:
+            continue
+        west.merge(east)
+        assert west.n_seen_ == cuts[1]
+        assert west.predict(rows).shape == (300,)
 
 
 def test_gaps_and_whole_numbers_may_come_first():

@@ -10,6 +10,7 @@ import modicum
 from messy import orders
 from modicum.exceptions import DataError, DataWarning, StateError
 from modicum.pipeline import TableEncoder
+from modicum.pipeline.columns.cells import as_floats
 from modicum.pipeline.columns.number import hardened, softened
 
 KINDS = {
@@ -127,6 +128,17 @@ def test_a_change_of_scale_is_told():
     encoder = TableEncoder(500).partial_fit(pd.DataFrame({"x": rng.normal(size=500)}))
     with pytest.warns(DataWarning, match="x: .* of later values are beyond"):
         encoder.partial_fit(pd.DataFrame({"x": rng.normal(10, 1, size=2000)}))
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf, 2e100])
+@pytest.mark.parametrize("made", [np.array, pa.array])
+def test_cells_that_are_no_usable_numbers_are_missing(bad, made):
+    cells = [1.0, -5e99, 3.0, 0.0]
+    assert as_floats(made(cells)).tolist() == cells
+    given = made([*cells[:2], np.nan if bad is None and made is np.array else bad, *cells[2:]])
+    before = given.tolist()
+    assert str(as_floats(given).tolist()) == str([*cells[:2], np.nan, *cells[2:]])
+    assert str(given.tolist()) == str(before)
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 60, 300])

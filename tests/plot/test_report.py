@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
+from messy import orders
 from modicum import (
     ExemplarClustering,
     OnlineGreedy,
@@ -485,13 +486,17 @@ def test_preparation_is_shown_near_the_top(report, dense):
     assert "Learned from" in report(dense, learned_from="Learned from all columns.").text
 
 
-def test_the_page_of_a_pipeline_is_that_of_its_learner(report, dense):
-    rows = np.random.default_rng(0).normal(size=(1000, 4))
-    pipeline = make_pipeline(TableEncoder(), ExemplarClustering(3, random_state=0)).fit(rows)
-    page = report(pipeline)
-    assert "3 exemplars represent 1,000 rows." in page.text
-    assert "ExemplarClustering" in page.text
-    assert final_learner(dense) is dense
+def test_the_page_of_a_pipeline_is_that_of_its_learner(report):
+    table = orders(600)
+    model = make_pipeline(TableEncoder(), ExemplarClustering(3, random_state=0)).fit(table)
+    assert final_learner(model) is model.learner_
+    page = report(model)
+    assert "3 exemplars represent 600 rows." in page.text
+    assert model.summary_ in page.text
+    for name in model.picks().rows["order_id"].to_pylist():
+        assert name in page.text
+    for row in model.picks().ids:
+        assert f"{row:,}" in page.text
 
 
 def test_columns_that_matter_come_first(report):

@@ -37,11 +37,11 @@ def fit_command(cls: type[Learner]) -> Any:
         given |= own
         save = output or continue_ or STATE
         learner = o.make_learner(cls, given)
-        check_writing(source, learner, save=save, report=job.report, other=job.checkpoint, force=force)
         if continue_ is not None:
             if job.text is not None:
                 raise ValueError("--text can't be used with --continue: rows of earlier sources can't be read again.")
             learner = _load(continue_, learner, o.changed(cls, given), is_output=output is None)
+        check_writing(source, learner, save=save, report=job.report, other=job.checkpoint, force=force)
         n_before = learner.n_seen_ if learner._is_fitted() else 0
 
         def renew(run: Run) -> None:

@@ -12,7 +12,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),
     ),
     LEARNING: (
-        *("objective", "balance", "max_groups", "include", "drop_duplicates", "outliers"),
+        *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers"),
         *("model", "risk", "grid", "rows", "time_limit"),
     ),
     OUTPUT: (

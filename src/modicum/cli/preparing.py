@@ -83,7 +83,10 @@ class Preparing(Reading):
             return encoder
         rows = self.open(source, None, **self.raw_options(source))
         if not rows.rereadable:
-            raise DataError(f"{rows.name} can be read only once, but is to be read twice. Write it to a file first.")
+            raise DataError(
+                f"{rows.name} can be read only once, but rows of a file are to be prepared like it. Write it to a file "
+                "first, or take --prepare-like STATE."
+            )
         encoder._reserve({name: "the target" for name in (rows.target, rows.weight) if name is not None})
         sample = rows.spread(encoder.n_first) if rows.table_columns is not None else None
         for rows_of_chunk in (chunk.X for chunk in rows) if sample is None else [sample]:

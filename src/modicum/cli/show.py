@@ -83,7 +83,7 @@ def _of_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     encoder = pipeline.encoder_
     decided = [] if encoder is None else encoder.decisions_
     return {
-        "params": pipeline.steps[-1][1].get_params(deep=False),
+        "params": pipeline.steps[-1][1].get_params(deep=False),  # with the whole budget, which records share
         "rows_seen": pipeline.n_seen_,
         "n_columns": pipeline.n_features_in_,
         "columns": pipeline.column_names_,
@@ -176,19 +176,23 @@ def _some(names: Any) -> str:
 
 def _describe_pipeline(pipeline: StreamPipeline) -> dict[str, Any]:
     own = describe(pipeline.learner_)
-    asked = " ".join(repr(pipeline.steps[-1][1]).split())  # the fitted one has a share of the budget
-    about = asked, f"{pipeline.n_seen_:,}"
+    facts = {
+        "learner": " ".join(repr(pipeline.steps[-1][1]).split()),  # with the whole budget, which records share
+        "rows seen": f"{pipeline.n_seen_:,}",
+        "learned from": pipeline.summary_.removeprefix("learned from "),
+    }
+    if pipeline.encoder_ is not None:
+        decided = pipeline.encoder_.decisions_
+        used = [name for name, kind, _ in decided if kind != IGNORED]
+        kinds = [f"{kind}d" if kind == IGNORED else kind for _, kind, _ in decided[:MOST_NAMES]]
+        shown = [f"{name} ({kind}): {what}" for kind, (name, _, what) in zip(kinds, decided, strict=False)]
+        more = [f"and {len(decided) - MOST_NAMES:,} more"] if len(decided) > MOST_NAMES else []
+        facts |= {
+            "preparation": NEW_LINE.join(shown + more),
+            "columns": f"{len(used):,} of {len(decided):,}: {_some(used)}",
+        }
     held = f"{pipeline.n_retained_:,} rows, {format_bytes(pipeline.nbytes_)}"
-    decided = [] if pipeline.encoder_ is None else pipeline.encoder_.decisions_
-    kinds = [IGNORED + "d" if kind == IGNORED else kind for _, kind, _ in decided]
-    shown = [f"{name} ({kind}): {what}" for kind, (name, _, what) in zip(kinds, decided[:MOST_NAMES], strict=False)]
-    more = [f"and {len(decided) - MOST_NAMES:,} more"] if len(decided) > MOST_NAMES else []
-    return (
-        {"learner": about[0], "rows seen": about[1], "learned from": pipeline.summary_.removeprefix("learned from ")}
-        | {"preparation": NEW_LINE.join(shown + more)}
-        | {name: fact for name, fact in own.items() if name != "learner"}
-        | {"rows seen": about[1], "columns": _some(pipeline.column_names_ or []), "held": held}
-    )
+    return facts | own | facts | {"held": held}
 
 
 def _mixture(learner: Any) -> dict[str, Any]:

@@ -40,10 +40,10 @@ class Picks:
 
 
 def kept_ids(learner: Any) -> np.ndarray:
-    """Ids of all rows that a learner keeps: picks, and rows that may become picks."""
+    """Ids of all rows that a learner keeps: picks, and rows that may become picks; some may come twice."""
     found: list[np.ndarray] = []
     _collect(learner._fields(), found)
-    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
 def _collect(value: Any, found: list[np.ndarray]) -> None:

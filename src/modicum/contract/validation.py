@@ -11,6 +11,7 @@ from modicum.rows import is_sparse
 from modicum.rules.invariants import check_compressed
 
 ENOUGH_ROWS = 20  # of a first chunk, to compare the variances of columns
+SOME_ROWS = 500  # of them that are compared
 SCALES_APART = 1e4  # a ratio of variances: a hundred times as large
 LARGEST_VALUE = 1e50  # weighted sums of fourth powers over any stream stay finite
 WEIGHTS = (1e-60, 1e60)  # ratios of weights, and their squares, stay finite
@@ -55,7 +56,8 @@ def warn_of_scales(name: str, X: Any, columns: Any) -> None:
     """Warn if one column varies so much more than the others that these hardly count."""
     if not isinstance(X, np.ndarray) or X.shape[0] < ENOUGH_ROWS or X.shape[1] < 2:
         return
-    variances = X.astype(np.float64).var(axis=0)
+    some = X[:: max(1, len(X) // SOME_ROWS)].astype(np.float64)
+    variances = np.clip(some, *np.quantile(some, [0.02, 0.98], axis=0)).var(axis=0)  # whatever a few outliers do
     varying = variances[variances > 0]
     if len(varying) > 1 and varying.max() > SCALES_APART * np.median(np.delete(varying, varying.argmax())):
         largest = int(variances.argmax())

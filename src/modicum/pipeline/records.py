@@ -24,14 +24,15 @@ class Records(Part):
     def __len__(self) -> int:
         return len(self.keys)
 
-    def update(self, X: Any, keys: np.ndarray, ids: np.ndarray, kept: np.ndarray) -> None:
-        """Keep the records whose keys are in `kept`, and add those of a chunk."""
+    def update(self, X: Any, keys: np.ndarray, ids: np.ndarray, kept: np.ndarray) -> bool:
+        """Keep the records whose keys are in `kept`, and add those of a chunk; whether there were such."""
         stay = np.flatnonzero(np.isin(self.keys, kept))
         if len(stay) < len(self):
             self._keep(stay)
         new = np.flatnonzero(np.isin(keys, kept) & ~np.isin(keys, self.keys))
         if len(new):
             self._add(take(X, new), keys[new], ids[new])
+        return len(new) > 0
 
     def merge(self, other: "Records", kept: np.ndarray) -> None:
         """Keep the records of both sides whose keys are in `kept`."""

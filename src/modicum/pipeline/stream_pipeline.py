@@ -13,11 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
 from modicum.exceptions import BudgetError, DataWarning, StateError
+from modicum.pipeline.columns.column import Counts
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
 from modicum.pipeline.tables import TakesTables, as_written, filled
-from modicum.rows import BufferedRows, is_table, n_rows, take
+from modicum.rows import BufferedRows, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
@@ -34,7 +35,8 @@ STEPS = Where(
     ),
     "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
 )
-KEY_BITS = 32  # of a key: the number of the row; the bits above it say which stream it is from
+KEY_BITS = 40  # of a key: the number of the row; the bits above it say which stream it is from
+NAMING = 1_000  # first rows that name a stream: fewer than most chunks have, so that chunks do not matter
 MOST_NAMES = 1_000  # of columns that the learner is told
 SPARE = 0.9  # of a budget in bytes, for what the learner and the records hold; the rest is for growing texts
 
@@ -103,7 +105,7 @@ class StreamPipeline(TakesTables):
         "_fitted": [NULL, Each(_Sound(), low=1)],
         "_records": [NULL, Is(Records)],
         "_reserved": Where(lambda value: isinstance(value, dict), "a dict"),
-        "_stream_number": Whole(0, 2**31),
+        "_stream_number": Whole(0, 2 ** (63 - KEY_BITS)),
         "_n_keys": Whole(0, 2**KEY_BITS),
         "_n_dropped": Whole(),
     }
@@ -124,7 +126,9 @@ class StreamPipeline(TakesTables):
     # ---- learning --------------------------------------------------------------------------------
 
     def _expect_columns(self, rows: Stream) -> None:
-        self._sample = None if self._is_fitted() or rows.table_columns is None else rows.spread(self._n_first())
+        self._sample = None
+        if not self._is_fitted() and rows.table_columns is not None and (n_first := self._n_first()):
+            self._sample = rows.spread(n_first)
         self._told = {
             name: reason for name, reason in ((rows.target, "the target"), (rows.weight, "weights")) if name is not None
         }
@@ -141,22 +145,31 @@ class StreamPipeline(TakesTables):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if self._fitted is None:
+            n_first = self._n_first() or len(row_ids)
             if self._waiting is None:
-                self._waiting = BufferedRows(X, y, self._n_first())
-            first, rest = np.split(np.arange(len(row_ids)), [self._n_first() - len(self._waiting)])
+                self._waiting = BufferedRows(X, y, n_first)
+            first, rest = np.split(np.arange(len(row_ids)), [n_first - len(self._waiting)])
             self._waiting.append(*_rows_at(first, X, y, weight, row_ids))
-            if len(self._waiting) >= self._n_first() or self._waiting.rows.nbytes > self._waiting_bytes():
+            if len(self._waiting) >= n_first or self._waiting.rows.nbytes > self._waiting_bytes():
                 self._begin()
             if not len(rest):
                 return
             X, y, weight, row_ids = _rows_at(rest, X, y, weight, row_ids)
-        self._learn_rows(self._fitted, *self._without_gaps(self._fitted[0], X, y, weight, row_ids))
+        n_dropped = self._n_dropped
+        try:
+            self._learn_rows(self._fitted, *self._without_gaps(self._fitted[0], X, y, weight, row_ids))
+        except BaseException:
+            self._n_dropped = n_dropped
+            raise
+
+    def _may_fail_midway(self) -> bool:
+        return self._fitted is None  # some rows of a chunk may be learned, and the others refused
 
     def _n_first(self) -> int:
-        """Rows that are held before the preparations are decided: one if rows from all over the source decide."""
+        """Rows that are held before the preparations are decided: none if rows from all over the source decide."""
         if vars(self).get("_sample") is not None:
-            return 1
-        return max((step.n_first for _, step in self.steps[:-1] if not step._is_fitted()), default=1)
+            return 0
+        return max((step.n_first for _, step in self.steps[:-1] if not step._is_fitted()), default=0)
 
     def _waiting_bytes(self) -> int:
         limit = as_budget(getattr(self.steps[-1][1], "budget", None)).nbytes
@@ -166,11 +179,11 @@ class StreamPipeline(TakesTables):
         """Decide the preparations by the rows that wait, and learn them."""
         assert self._waiting is not None
         waiting, n_keys, n_dropped = self._waiting, self._n_keys, self._n_dropped
-        X, y, weight, ids = waiting.contents
+        X, y, weight, ids = _contents(waiting)
+        self._stream_number = _digest(X)
         try:
             fitted: list[Any] = []
             Z, sample = X, self.__dict__.pop("_sample", None)
-            self._stream_number = _digest(X if sample is None else sample)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
                 if isinstance(own, TableEncoder) and not own._is_fitted():
@@ -184,9 +197,8 @@ class StreamPipeline(TakesTables):
                 fitted.append(own)
                 Z = fitted[-1].transform(Z)
             fitted.append(self._new_learner(fitted, X, Z))
-            weighted = None if (weight == 1).all() else weight
             self._waiting = None
-            self._learn_rows(fitted, X, y, weighted, ids, Z)
+            self._learn_rows(fitted, X, y, weight, ids, Z)
         except BaseException:
             self._waiting, self._n_keys, self._n_dropped, self._records = waiting, n_keys, n_dropped, None
             raise
@@ -222,13 +234,15 @@ class StreamPipeline(TakesTables):
         is_first = Z is not None
         encoder = fitted[0]
         if len(ids):
-            Z = self._prepare(fitted, X) if Z is None else Z
+            counts = None
+            if Z is None:
+                Z, counts = self._prepare_and_count(fitted, X)
             learner = fitted[-1]
             self._teach(learner, Z, y, weight, keys)
             if is_first and isinstance(fitted[-2], TableEncoder) and Z.shape[1] <= MOST_NAMES:
                 learner._column_names = list(fitted[-2].get_feature_names_out())
-            if not is_first and len(fitted) > 1:
-                encoder._watch(encoder._check_rows(X, reset=False))
+            if counts is not None:
+                encoder._watch_counts(counts)
             self._keep_records(learner, X, keys, ids)
         self._n_keys += len(ids)
 
@@ -255,14 +269,22 @@ class StreamPipeline(TakesTables):
             X = step.transform(X)
         return X
 
+    def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, list[Counts] | None]:
+        """Prepared rows, and what an encoder watches of them, to be added once they have been learned."""
+        encoder, *rest = fitted
+        if not rest or not isinstance(encoder, TableEncoder):
+            return self._prepare(fitted, X), None
+        Z, counts = encoder._encode_and_count(encoder._check_rows(X, reset=False))
+        return self._prepare(rest, Z), counts
+
     def _keep_records(self, learner: Learner, X: Any, keys: np.ndarray, ids: np.ndarray) -> None:
         """Keep the originals of the rows that the learner keeps."""
         if not self.keep_records or type(learner).picks is Learner.picks:
             return
         if self._records is None:
             self._records = Records(X)
-        self._records.update(X, keys, ids, kept_ids(learner))
-        self._hold_records()
+        if self._records.update(X, keys, ids, kept_ids(learner)):
+            self._hold_records()
 
     def _hold_records(self) -> None:
         """Shorten texts of records if a budget in bytes is exceeded."""
@@ -339,7 +361,8 @@ class StreamPipeline(TakesTables):
     @property
     def summary_(self) -> str:
         said = "learned from all columns" if self.encoder_ is None else self.encoder_.summary_
-        return f"{said}; {self._n_dropped:,} rows with missing values left out" if self._n_dropped else said
+        rows = "row" if self._n_dropped == 1 else "rows"
+        return f"{said}; {self._n_dropped:,} {rows} with missing values left out" if self._n_dropped else said
 
     def __getattr__(self, name: str) -> Any:
         """Learned values of the last step."""
@@ -407,7 +430,7 @@ class StreamPipeline(TakesTables):
         if found is None or ready._records is None:
             return found
         rows, ids = ready._records.find(found.ids)
-        if (found.ids < 0).any() and is_table(rows) and ready.encoder_ is not None:
+        if (found.ids < 0).any() and ready.encoder_ is not None:
             rows = filled(rows, ready.encoder_.inverse_transform(found.rows), found.ids < 0)
         return Picks(found.kind, as_written(rows), ids, found.weights, found.targets)
 
@@ -416,10 +439,10 @@ class StreamPipeline(TakesTables):
     def _merge(self, other: Self) -> None:
         if other._fitted is None:
             assert other._waiting is not None
-            self._learn(*other._waiting.contents)
+            self._learn(*_contents(other._waiting))
         elif self._fitted is None:
             assert self._waiting is not None
-            rows, dropped = self._waiting.contents, self._n_dropped
+            rows, dropped = _contents(self._waiting), self._n_dropped
             self._adopt(other)
             self._n_dropped += dropped
             self._learn(*rows)
@@ -493,6 +516,12 @@ def final_learner(learner: Learner) -> Learner:
     return learner.learner_ if learner._is_fitted() else learner.steps[-1][1]
 
 
+def _contents(waiting: BufferedRows) -> tuple[Any, ...]:
+    """Rows that wait, with targets, weights unless all are 1, and ids."""
+    X, y, weight, ids = waiting.contents
+    return X, y, None if (weight == 1).all() else weight, ids
+
+
 def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:
     """Some of the rows, targets, weights and ids."""
     return (take(X, index), *(None if column is None else column[index] for column in columns))
@@ -509,10 +538,12 @@ def _with_budget_of(ours: Learner, theirs: Learner) -> Learner:
 
 def _digest(X: Any) -> int:
     """A number that names a stream by its first rows."""
+    X = take(X, np.arange(min(n_rows(X), NAMING)))
     content = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else BufferedRows(X, None, 1)
     if not isinstance(content, np.ndarray):
         content.append(X, None, None, np.arange(n_rows(X)))
-    return int.from_bytes(hashlib.blake2b(to_bytes({"rows": content}), digest_size=4).digest(), "little") >> 1
+    digest = hashlib.blake2b(to_bytes({"rows": content}), digest_size=8).digest()
+    return max(1, int.from_bytes(digest, "little") >> (KEY_BITS + 1))
 
 
 def _as_ids(records: Records, column: np.ndarray) -> np.ndarray:

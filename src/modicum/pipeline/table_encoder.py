@@ -2,6 +2,7 @@
 
 import warnings
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy import sparse
 from modicum.contract.learner import Traits
 from modicum.exceptions import DataError, DataWarning, StateError
 from modicum.pipeline.columns import KINDS, Column
-from modicum.pipeline.columns.column import Settings
+from modicum.pipeline.columns.column import Counts, Settings
 from modicum.pipeline.images import DESCRIPTORS
 from modicum.pipeline.kinds import IGNORED, Suggestion, suggest
 from modicum.pipeline.preparation import Preparation
@@ -87,7 +88,7 @@ class TableEncoder(TakesTables, Preparation):
     Examples
     --------
     >>> from modicum.pipeline import TableEncoder
-    >>> rows = [{"price": 10.0 + i, "color": "red" if i % 3 else "blue", "code": f"x{i}"} for i in range(60)]
+    >>> rows = [{"price": i % 7 + 0.5, "color": "red" if i % 3 else "blue", "code": f"x{i}"} for i in range(60)]
     >>> encoder = TableEncoder().fit(rows)
     >>> encoder.summary_
     'learned from 1 number, 1 category; ignored: code (unique strings)'
@@ -299,16 +300,33 @@ class TableEncoder(TakesTables, Preparation):
                     "it, or leave it out."
                 ) from None
 
+    def _counted(self, X: Any, counts: list[Counts]) -> Iterable[tuple[Column, Any]]:
+        """The same as `_parsed`; what `_watch_counts` adds up is put into `counts` on the way."""
+        for column, values in self._parsed(X):
+            counts.append(column.count(values))
+            yield column, values
+
     def _encode(self, X: Any) -> Any:
+        return self._encode_parsed(X, self._parsed(X))
+
+    def _encode_and_count(self, X: Any) -> tuple[Any, list[Counts]]:
+        """The numbers of checked rows, and what `_watch_counts` adds up: cells are parsed once for both."""
+        counts: list[Counts] = []
+        parsed = self._counted(X, counts)
+        Z = self._encode_parsed(X, parsed)
+        deque(parsed, 0)  # numbers as they are were not looked at
+        return Z, counts
+
+    def _encode_parsed(self, X: Any, parsed: Iterable[tuple[Column, Any]]) -> Any:
         if self._kind == "dense" and len(self._columns) == X.shape[1] and not self._columns[0].standardize:
             return X
         if any(column.sparse for column in self._columns):
-            return sparse.hstack([self._part(*pair, X) for pair in self._parsed(X)], format="csr", dtype=np.float32)
+            return sparse.hstack([self._part(*pair, X) for pair in parsed], format="csr", dtype=np.float32)
         # Numbers as they are keep their digits; standardized ones do not need them.
         dtype = X.dtype if self._kind == "dense" else np.float64 if self.scale == "none" else np.float32
         out = np.zeros((n_rows(X), self.n_features_out_), dtype)
         first = 0
-        for column, values in self._parsed(X):
+        for column, values in parsed:
             self._put(column, values, out[:, first : first + column.width], X)
             first += column.width
         return out
@@ -352,9 +370,11 @@ class TableEncoder(TakesTables, Preparation):
     # ---- later rows ------------------------------------------------------------------------------
 
     def _watch(self, X: Any) -> None:
-        for column, values in self._parsed(X):
-            if column.kind not in ("image", "text"):
-                column.watch(values)
+        self._watch_counts([column.count(values) for column, values in self._parsed(X)])
+
+    def _watch_counts(self, counts: list[Counts]) -> None:
+        for column, own in zip(self._columns, counts, strict=True):
+            column.watch(own)
             if not column.was_told and (change := column.change):
                 column.was_told = True
                 warnings.warn(
@@ -386,11 +406,6 @@ class TableEncoder(TakesTables, Preparation):
                 )
         for column in self._columns or ():
             column.add_counts(theirs[column.name])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
 
 
 def _positions(X: Any) -> list[str]:

@@ -77,7 +77,10 @@ def as_written(rows: Any) -> Any:
 
 
 def filled(rows: Any, decoded: Mapping[str, np.ndarray], where: np.ndarray) -> Any:
-    """A table with decoded values in some rows, of which nothing else is known."""
+    """Rows of a table or an array with decoded values in some, of which nothing else is known."""
+    if not is_table(rows):
+        values = np.column_stack(list(decoded.values()))
+        return np.where(where[:, None], values, rows).astype(rows.dtype) if values.shape == rows.shape else rows
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -7,6 +7,8 @@ import numpy as np
 from modicum.rows.rows import Rows
 from modicum.rules.invariants import Array
 
+END_BYTES = 8  # of an Arrow stream
+
 
 class TableRows(Rows):
     """Rows of an Arrow table with the columns of the first one; saved as an Arrow stream."""
@@ -47,7 +49,7 @@ class TableRows(Rows):
 
     @property
     def nbytes(self) -> int:
-        return self._fields()["_blob"].nbytes
+        return _n_bytes(self.values)
 
     def shorten(self, limit: int) -> None:
         """Cut texts to at most `limit` characters."""
@@ -124,6 +126,14 @@ def _to_bytes(table: Any) -> np.ndarray:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _n_bytes(table: Any) -> int:
+    """The length of `_to_bytes(table)`."""
+    import pyarrow as pa
+
+    batches = sum(pa.ipc.get_record_batch_size(batch) for batch in table.to_batches())
+    return table.schema.serialize().size + batches + END_BYTES
 
 
 def _from_bytes(blob: np.ndarray) -> Any:

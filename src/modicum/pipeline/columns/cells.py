@@ -19,12 +19,12 @@ def combined(cells: Any) -> Any:
 
 
 def as_floats(cells: Any, *, may_be_wrong: bool = False) -> np.ndarray:
-    """Numbers as float64; missing and infinite ones are NaN. A ValueError if there are cells of another type.
+    """Numbers as float64, to be read only; missing and infinite ones are NaN. A ValueError for cells of another type.
 
     Texts that are no numbers are NaN too, if they may be there.
     """
     if isinstance(cells, np.ndarray):
-        values = cells.astype(np.float64)
+        values = cells.astype(np.float64, copy=False)
     else:
         import pyarrow as pa
 
@@ -45,10 +45,10 @@ def as_floats(cells: Any, *, may_be_wrong: bool = False) -> np.ndarray:
         if not is_number(cells.type):
             raise ValueError(f"{cells.type} cells are not numbers")
         values = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        if not values.flags.writeable:
-            values = values.copy()
-    values[~(np.abs(values) <= LARGEST)] = np.nan
-    return values
+    absolute = np.abs(values)
+    if absolute.max(initial=0.0) <= LARGEST:  # false if there is a NaN
+        return values
+    return np.where(absolute <= LARGEST, values, np.nan)
 
 
 def has_text(cells: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,14 @@ class Settings:
     max_categories: int
     text_width: int | None  # None: sparse, as wide as the hash
     features: str
-    may_fail: bool = True  # whether a cell that can't be read is an error
+
+
+class Counts(NamedTuple):
+    """Counts of values: all, those that are missing, and those unlike the first rows."""
+
+    n_rows: int
+    n_missing: int
+    n_unlike: int
 
 
 class Column(Part):
@@ -93,12 +100,16 @@ class Column(Part):
     def describe(self) -> str:
         """What is done with the column, in a few words."""
 
-    def watch(self, values: Any) -> None:
-        """Count later values, and how many are missing or unlike the first rows."""
+    def count(self, values: Any) -> Counts:
+        """What `watch` adds up of later values."""
         missing = self.missing(values)
-        self.n_watched += len(missing)
-        self.n_missing += int(np.count_nonzero(missing))
-        self.n_unlike += self.unlike(values)
+        return Counts(len(missing), int(np.count_nonzero(missing)), self.unlike(values))
+
+    def watch(self, counts: Counts) -> None:
+        """Count later values, and how many are missing or unlike the first rows."""
+        self.n_watched += counts.n_rows
+        self.n_missing += counts.n_missing
+        self.n_unlike += counts.n_unlike
 
     def add_counts(self, other: "Column") -> None:
         """Add what another encoder counted in the same column."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.pipeline.columns.cells import as_strings
-from modicum.pipeline.columns.column import Column, Settings
+from modicum.pipeline.columns.column import Column, Counts, Settings
 from modicum.pipeline.images import DESCRIPTORS, image_features, known_features, readable
 from modicum.rules.invariants import TEXT, Whole
 
@@ -51,6 +51,9 @@ class Image(Column):
 
     def unlike(self, values: list[str]) -> int:
         return 0
+
+    def count(self, values: list[str]) -> Counts:
+        return Counts(0, 0, 0)  # nothing is watched
 
     def describe(self) -> str:
         what = "colors and gradients" if self.features == DESCRIPTORS else self.features

@@ -64,8 +64,10 @@ class Number(Column):
         if not self.standardize:
             column[:] = np.where(np.isnan(values), self.fill, values)
             return
-        column[:] = softened((values - self.center) / self.scale)
-        column[np.isnan(column)] = 0.0
+        z = values - self.center
+        z /= self.scale
+        z[np.isnan(z)] = 0.0
+        column[:] = softened(z)
 
     def decode(self, numbers: np.ndarray) -> np.ndarray:
         return hardened(numbers[:, 0]) * self.scale + self.center if self.standardize else numbers[:, 0]

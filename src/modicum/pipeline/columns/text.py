@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from modicum.pipeline.columns.cells import as_strings
-from modicum.pipeline.columns.column import Column, Settings
+from modicum.pipeline.columns.column import Column, Counts, Settings
 from modicum.pipeline.text import HashedText
 from modicum.rules.invariants import Is, Whole
 from modicum.rules.params import NULL
@@ -57,6 +57,9 @@ class Text(Column):
 
     def unlike(self, values: list[str | None]) -> int:
         return 0
+
+    def count(self, values: list[str | None]) -> Counts:
+        return Counts(0, 0, 0)  # nothing is watched
 
     def describe(self) -> str:
         return f"words and pairs of words, hashed into {self.width:,} columns"

@@ -51,7 +51,7 @@ class Time(Column):
         moments = np.where(gone, 0, values).astype(np.float64)
         turns = [*([moments / DAY] if self.has_time_of_day else []), (moments - MONDAY) / WEEK]
         for i, turn in enumerate(turns):
-            angle = 2 * np.pi * (turn % 1.0)
+            angle = (2 * np.pi * (turn - np.floor(turn))).astype(out.dtype)
             out[:, 2 * i], out[:, 2 * i + 1] = np.sin(angle), np.cos(angle)
         out[:, -1] = softened((moments - self.center) / self.scale, TREND)
         out[gone] = 0.0
