@@ -247,7 +247,7 @@ def encode_table(n, n_columns, runs):
 
 
 def with_ratios(rows):
-    """Rows with ratios to ColumnTransformer: of medians, and of the fastest rounds, which a busy machine disturbs least."""
+    """Rows with ratios to ColumnTransformer: of medians, and of the fastest rounds, which load disturbs least."""
     peer = next(row for row in rows if row["contestant"] == TRANSFORMER)
     for row in rows:
         if "cpu_seconds" in row:
