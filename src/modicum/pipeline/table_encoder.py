@@ -245,13 +245,13 @@ class TableEncoder(TakesTables, Preparation):
                 raise DataError(f"{type(self).__name__}: column {name!r} can't be read as a {kind}: {error}.") from None
             if reason:
                 notes[name] = reason
+        ignored = {name: reason for name, reason in ignored.items() if name not in (FILE, ROW)}
         if not columns:
             why = ", ".join(f"{name} ({reason})" for name, reason in list(ignored.items())[:20])
             raise DataError(
                 f"{type(self).__name__}: no column is left to learn from: {why}. Choose a kind for one, such as "
                 "--types name=category."
             )
-        ignored = {name: reason for name, reason in ignored.items() if name not in (FILE, ROW)}
         self._columns, self._ignored, self._notes = columns, ignored, notes
 
     def _settings(self, kinds: Sequence[str]) -> Settings:
