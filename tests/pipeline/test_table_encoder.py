@@ -185,6 +185,11 @@ def test_numbers_written_as_text_are_numbers():
     assert encoder.transform(rows)[2].tolist() == [0.0, 1.0]
 
 
+def test_infinite_values_count_as_missing_and_are_told():
+    encoder = TableEncoder().fit(pd.DataFrame({"x": [np.inf, -np.inf, *np.linspace(0, 1, 30)]}))
+    assert encoder.summary_.endswith("x: 2 infinite values count as missing")
+
+
 def test_arrays_are_taken_as_they_are():
     X = np.random.default_rng(0).normal(5, 100, size=(50, 3))
     assert TableEncoder().fit(X).transform(X) is X

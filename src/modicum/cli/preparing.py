@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from modicum.cli.printing import say
 from modicum.cli.rows_file import RowsFile
 from modicum.cli.sources import Reading, Sources, has_no_types, is_stdin, is_table
 from modicum.contract.learner import Learner
@@ -129,6 +130,7 @@ class Preparing(Reading):
             raise DataError(
                 f"{rows.name}: an edit distance compares one column, named by --columns; there are: {there}."
             )
+        say(f"comparing the texts of {names[0]}, letter by letter")
         return rows.mapped(lambda table: ["" if text is None else str(text) for text in table[names[0]].to_pylist()])
 
     def raw_options(self, source: Sources) -> dict[str, Any]:

@@ -29,6 +29,7 @@ def suggest(name: str, cells: Any, metadata: Any = None) -> Suggestion:
     if isinstance(cells, np.ndarray):
         return Suggestion("number")
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     cells = combined(cells)
     if (told := (metadata or {}).get(b"modicum")) in (b"image", b"text"):
@@ -49,7 +50,9 @@ def suggest(name: str, cells: Any, metadata: Any = None) -> Suggestion:
     if is_text(kind):
         return _suggest_text(cells)
     if is_number(kind):
-        return _suggest_number(name, as_floats(cells))
+        found = _suggest_number(name, as_floats(cells))
+        n_infinite = pc.sum(pc.is_inf(cells)).as_py() if pa.types.is_floating(kind) else 0
+        return found._replace(reason=f"{n_infinite:,} infinite values count as missing") if n_infinite else found
     return Suggestion(IGNORED, f"{kind} cells")
 
 
