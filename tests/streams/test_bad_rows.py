@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 
 from modicum.exceptions import DataError
-from modicum.streams.readers import bytes_in, text_files
+from modicum.streams.readers import bytes_in, csv_files
 from modicum.streams.readers.base import BadRows
 from modicum.streams.readers.bytes_in import ByteSource
 from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.csv_files import Csv
 from modicum.streams.readers.dialect import MISSING_VALUE, TextOptions
+from modicum.streams.readers.json_lines import JsonLines
 from modicum.streams.readers.tables import Tables
-from modicum.streams.readers.text_files import Csv, JsonLines
 
 SKIP = TextOptions(skip_bad_rows=True)
 
@@ -41,7 +42,7 @@ def twin(path, columns) -> tuple[list[list[str]], list[int]]:
 @pytest.fixture(params=[0.005, 0.05])
 def messy(request, tmp_path, monkeypatch):
     """A CSV file of several blocks, in which a share of the rows is bad in one of many ways."""
-    monkeypatch.setattr(text_files, "TEXT_BYTES", 2_000)
+    monkeypatch.setattr(csv_files, "TEXT_BYTES", 2_000)
     rng = np.random.default_rng(3)
     lines = ["a,b,text"]
     for i in range(5_000):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from modicum.exceptions import DataError
 from modicum.streams import stream
 from modicum.streams.readers.bytes_in import ByteSource
+from modicum.streams.readers.csv_files import Csv
 from modicum.streams.readers.dialect import MISSING_TEXT, MISSING_VALUE, TextOptions, detect
-from modicum.streams.readers.text_files import Csv
 
 DELIMITERS = [",", ";", "\t", "|"]
 

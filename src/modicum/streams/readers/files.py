@@ -15,6 +15,7 @@ from modicum.streams.readers.arrow_files import ArrowStream
 from modicum.streams.readers.base import Reader, naming
 from modicum.streams.readers.bytes_in import Stdin
 from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.csv_files import Csv
 from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.formats import (
     IMAGES,
@@ -32,7 +33,6 @@ from modicum.streams.readers.live import ARROW
 from modicum.streams.readers.paths import Paths
 from modicum.streams.readers.remote import is_url, remote_files, remote_tree
 from modicum.streams.readers.tables import TableFile, Tables
-from modicum.streams.readers.text_files import Csv
 
 FEW = 0.1  # a share of files of other formats that is skipped rather than refused
 _NOTES = {"readme", "license", "licence", "copying", "changelog", "citation", "notes", "manifest"}  # beside data

@@ -18,12 +18,13 @@ from modicum.streams.readers.arrow_files import Parquet, arrow_file
 from modicum.streams.readers.base import Reader, naming
 from modicum.streams.readers.bytes_in import BOM, HEAD, ByteSource
 from modicum.streams.readers.columns import Wanted
+from modicum.streams.readers.csv_files import Csv
 from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.json_arrays import json_file, looks_like_json
+from modicum.streams.readers.json_lines import JsonLines
 from modicum.streams.readers.lines import Lines
 from modicum.streams.readers.svmlight import Svmlight
 from modicum.streams.readers.tables import TableFile, Tables
-from modicum.streams.readers.text_files import Csv, JsonLines
 
 File = Any  # a Path or a Remote
 

@@ -17,7 +17,7 @@ from modicum.exceptions import DataError
 from modicum.streams.readers.base import naming
 from modicum.streams.readers.bytes_in import BOM, HEAD, TEXT_BYTES, ByteSource, refuse_nul
 from modicum.streams.readers.dialect import DETECT, TextOptions
-from modicum.streams.readers.text_files import JsonLines
+from modicum.streams.readers.json_lines import JsonLines
 
 _ARRAY = re.compile(rb"\s*\[")
 _ARRAY_OF_OBJECTS = re.compile(rb"\s*\[(?=\s*[{\]])")

@@ -1,7 +1,7 @@
 """Tables: everything that pyarrow reads as record batches.
 
 `Tables` chooses the columns and converts batches to arrays. Each format has a `TableFile` that yields batches: Parquet
-and Arrow in `arrow_files`, CSV and JSON lines in `text_files`, data frames in `frames`.
+and Arrow in `arrow_files`, CSV in `csv_files`, JSON lines in `json_lines`, data frames in `frames`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
