@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from modicum.checks.common import learned, rows
+from modicum.checks.common import fresh, learned, rows, targets
 from modicum.contract.guarantee import Guarantee
 from modicum.contract.learner import Learner
-from modicum.contract.picks import Picks
+from modicum.contract.picks import Picks, kept_ids
 from modicum.rows.kinds import n_rows, take
 
 
@@ -33,6 +33,19 @@ def picks_are_rows_of_the_stream(learner: Learner) -> None:
         assert column is None or len(column) == len(picks), f"{len(column)} {name} for {len(picks)} picks"
 
 
+def later_picks_are_rows_that_were_kept(learner: Learner) -> None:
+    """Pipelines keep the original rows of these alone, found under attributes named `ids`, `_ids` or `row_ids`."""
+    model, kept = fresh(learner), np.array([-1])
+    for seed in range(4):
+        X, ids = rows(150, seed=seed), np.arange(150 * seed, 150 * (seed + 1))
+        model.partial_fit(X, targets(learner, X), row_ids=ids)
+        if (picks := model.picks()) is None:
+            return
+        lost = np.setdiff1d(picks.ids, np.concatenate([kept, ids]))
+        assert not len(lost), f"rows {lost[:3]} are picked, but were not kept under a name by which ids are found"
+        kept = np.append(kept_ids(model), -1)
+
+
 def a_guarantee_is_a_sentence_with_conditions(learner: Learner) -> None:
     if not hasattr(learner, "guarantee"):
         return
@@ -51,5 +64,6 @@ def a_guarantee_is_a_sentence_with_conditions(learner: Learner) -> None:
 CHECKS = [
     history_is_indexed_by_n_seen,
     picks_are_rows_of_the_stream,
+    later_picks_are_rows_that_were_kept,
     a_guarantee_is_a_sentence_with_conditions,
 ]
