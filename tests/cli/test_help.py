@@ -195,6 +195,7 @@ class TestExamples:
         for name in ("west", "east", "monday", "tuesday", "wednesday"):
             modicum.Reservoir(5).fit(X).save(tmp_path / f"{name}.mcm")
 
+    @pytest.mark.slow
     def test_they_run(self, modicum_command, flats):
         slow_or_not_a_file = {"demo"}
         for command, examples in EXAMPLES.items():

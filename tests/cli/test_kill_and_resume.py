@@ -33,6 +33,7 @@ def command(*more):
 CHECKPOINT = ("--checkpoint", "run.mcm", "--every", "0s", "--save", "end.mcm", "-o", "picks.csv")
 
 
+@pytest.mark.slow
 def test_sigkill_at_random_moments(tmp_path, rows):
     quiet = {"cwd": tmp_path, "capture_output": True}
     subprocess.run(command("--save", "straight.mcm", "-o", "straight.csv"), check=True, **quiet)

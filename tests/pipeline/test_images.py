@@ -70,6 +70,7 @@ def twin(image):
     return np.concatenate([part.ravel() for part in parts])
 
 
+@pytest.mark.slow
 def test_equals_the_definition_pixel_by_pixel():
     image = scene(size=(64, 64))
     found = describe([image])
