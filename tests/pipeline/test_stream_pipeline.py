@@ -373,3 +373,10 @@ def test_a_stream_is_fitted_as_it_is(tmp_path):
     rows = stream(tmp_path / "orders.csv", raw=True, chunk_size=70)
     fitted = pipeline(PICKERS[0]).fit(rows)
     assert fitted.summary_ == pipeline(PICKERS[0]).fit(str(tmp_path / "orders.csv")).summary_
+
+
+def test_long_texts_leave_the_learner_enough_of_the_default_budget():
+    rows = pa.table({"x": np.arange(60.0) % 7, "text": [f"{'z' * 20_000}{i}" for i in range(60)]})
+    model = make_pipeline(TableEncoder(), modicum.ExemplarClustering(random_state=0)).fit(rows)
+    picks = model.picks()
+    assert picks.rows["text"].to_pylist() == rows["text"].take(pa.array(picks.ids)).to_pylist()

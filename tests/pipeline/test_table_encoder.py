@@ -252,3 +252,13 @@ def test_odd_columns_give_finite_numbers(table):
     assert Z.shape == (30, encoder.n_features_out_)
     assert np.isfinite(Z.data if hasattr(Z, "tocsr") else Z).all()
     assert len(encoder.get_feature_names_out()) == Z.shape[1]
+
+
+def test_texts_that_are_all_numbers_are_numbers():
+    encoder = TableEncoder().fit(pa.table({"t": [str(i % 9) for i in range(60)], "x": np.arange(60) % 7}))
+    assert "t: numbers written as text" in encoder.summary_
+
+
+def test_a_column_of_several_types_is_refused_by_its_name():
+    with pytest.raises(DataError, match=r"not one type: .* column n .*Convert it"):
+        TableEncoder().fit(pd.DataFrame({"n": [1, "a", None] * 10}))

@@ -272,3 +272,40 @@ def test_a_frame_without_pyarrow_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="reading data frames needs pyarrow"):
         stream(frame)
+
+
+def _raw(folder, *tables):
+    folder.mkdir()
+    for i, columns in enumerate(tables):
+        pa.parquet.write_table(pa.table(columns), folder / f"{i}.parquet")
+    return stream(folder, raw=True)
+
+
+def test_raw_columns_have_a_type_for_all_files(tmp_path):
+    rows = _raw(tmp_path / "ints", {"n": [1, 2], "e": pa.nulls(2)}, {"e": ["x"], "n": [1.5], "more": [0]})
+    read = pa.concat_tables(chunk.X for chunk in rows)
+    assert read["n"].to_pylist() == rows.take([0, 1, 2])["n"].to_pylist() == [1.0, 2.0, 1.5]
+    assert read["e"].to_pylist() == rows.spread(10)["e"].to_pylist() == [None, None, "x"]
+    assert any(note.endswith("are left out: more") for note in rows.notes)
+
+
+def test_raw_columns_without_a_common_type_are_refused(tmp_path):
+    rows = _raw(tmp_path / "words", {"a": [1.0], "b": [1]}, {"a": ["word"], "b": [1]})
+    for read in (lambda: list(rows), lambda: rows.spread(10)):
+        with pytest.raises(DataError, match=r"1\.parquet: column 'a' is string, but double in the first file"):
+            read()
+    with pytest.raises(DataError, match="can't be read as one table"):
+        stream(tmp_path / "words", columns=["b"]).take([0, 1])
+
+
+def test_a_raw_column_with_a_name_for_places_is_noted(tmp_path):
+    (tmp_path / "t.csv").write_text("_file,a\nx,1\ny,2\n")
+    assert "column _file" in " ".join(stream(tmp_path / "t.csv", raw=True).notes)
+
+
+def test_a_later_csv_file_without_a_column_is_named(tmp_path):
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n3,4\n")
+    (tmp_path / "2.csv").write_text("a\n1\n2\n")
+    for raw in (True, False):
+        with pytest.raises(DataError, match=r"2\.csv: no column 'b', which the first file has"):
+            list(stream(tmp_path, raw=raw))

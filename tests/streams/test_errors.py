@@ -100,7 +100,7 @@ def test_rows_are_counted_within_the_file(tmp_path):
     assert "2.csv: data row 2, column 'a': " in error(tmp_path)
     assert "'z'" in error(tmp_path)
     (tmp_path / "2.csv").write_text("b\n1\n")
-    assert "2.csv: Column 'a' in include_columns does not exist in CSV file" in error(tmp_path)
+    assert "2.csv: no column 'a', which the first file has." in error(tmp_path)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])

@@ -83,8 +83,10 @@ def _suggest_text(cells: Any) -> Suggestion:
     n_wrong = pc.sum(wrong).as_py() or 0
     few_words = 2 * n_wrong < len(text) and len(text.filter(wrong).unique()) <= 2  # such as ? or n/a
     if n_wrong < (1 - NUMERIC) * len(text) or few_words:
-        example = f"; {n_wrong:,} cells that are none, such as {text.filter(wrong)[0].as_py()!r}, count as missing"
-        return Suggestion("number", f"numbers written as text{example if n_wrong else ''}")
+        if not n_wrong:
+            return Suggestion("number", "numbers written as text")
+        example = f"{n_wrong:,} cells that are none, such as {text.filter(wrong)[0].as_py()!r}, count as missing"
+        return Suggestion("number", f"numbers written as text; {example}")
     if parse_times(text) is not None:
         return Suggestion("time", "times written as text")
     return _suggest_words(text)

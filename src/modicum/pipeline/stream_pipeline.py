@@ -38,6 +38,7 @@ STEPS = Where(
 KEY_BITS = 40  # of a key: the number of the row; the bits above it say which stream it is from
 NAMING = 1_000  # first rows that name a stream: fewer than most chunks have, so that chunks do not matter
 MOST_NAMES = 1_000  # of columns that the learner is told
+BESIDES = 24  # bytes that a learner holds at least with each row: its id, its weight and its place
 SPARE = 0.9  # of a budget in bytes, for what the learner and the records hold; the rest is for growing texts
 
 
@@ -218,7 +219,7 @@ class StreamPipeline(TakesTables):
         if taken > limit // 2:
             raise as_budget(params["budget"]).too_small(2 * taken, f"{type(self).__name__}: the preparation")
         room = limit - taken
-        each = self._record_bytes(X) / max(1, Z.shape[1] * Z.dtype.itemsize)
+        each = self._record_bytes(X) / (Z.shape[1] * Z.dtype.itemsize + BESIDES)
         return learner.set_params(budget=f"{int(SPARE * room / (1 + each))} B")
 
     def _record_bytes(self, X: Any) -> float:
@@ -261,7 +262,7 @@ class StreamPipeline(TakesTables):
             whole = as_budget(self.steps[-1][1].budget)
             raise BudgetError(
                 f"{type(self).__name__}: the budget of {whole} is shared by the preparation, the original rows and the "
-                f"learner. {error}"
+                f"learner. {error} Raise the budget, or shorten long texts first."
             ) from None
 
     def _prepare(self, fitted: list[Any], X: Any) -> Any:

@@ -48,7 +48,11 @@ def as_table(X: Any) -> Any:
     if any(hasattr(X, name) for name in _ARROW):
         pa = require("pyarrow", "tables")
         frame = X if hasattr(X, _ARROW[0]) else _interchanged(X)
-        return _one_table(pa.RecordBatchReader.from_stream(frame).read_all())
+        try:
+            return _one_table(pa.RecordBatchReader.from_stream(frame).read_all())
+        except (pa.ArrowException, NotImplementedError) as error:  # such as numbers and texts in one column
+            why = "; ".join(map(str, error.args))
+            raise DataError(f"a column of the data frame has not one type: {why}. Convert it with astype.") from None
     if _is_strings(X):
         pa = require("pyarrow", "texts")
         field = pa.field(TEXT_COLUMN, pa.string(), metadata=IS_TEXT)

@@ -85,6 +85,8 @@ class Csv(TextFile):
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         self.bad = BadRows(self.name)
+        if absent := [name for name in fields.names if name not in self._names]:
+            raise DataError(f"{self.name}: no column {absent[0]!r}, which the first file has. Leave this file out.")
         if self._options.skip_bad_rows:
             return (kept for kept, _ in self._kept(fields, fields.names, self.bad, live=True))
         return map(_with_gaps, self._batches({field.name: field.type for field in fields}, live=True))

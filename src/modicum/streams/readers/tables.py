@@ -111,7 +111,9 @@ class Tables(Reader):
         fields = [first.schema.field(j) for j in chosen if j is not None]
         self._schema = pa.schema([first.read_as(field, field.name == self._target) for field in fields])
         if wanted.raw:
-            self._schema = pa.schema([_noted(f, first.schema.field(f.name).type) for f in self._schema])
+            known = [file.schema for file in files if file.n_rows is not None]
+            shared = [_shared(field, known) for field in self._schema]
+            self._schema = pa.schema([_noted(field, first.schema.field(field.name).type) for field in shared])
         self._set_files(files)
 
     def _set_files(self, files: Sequence[TableFile]) -> None:
@@ -138,7 +140,19 @@ class Tables(Reader):
 
     @property
     def notes(self) -> list[str]:
-        return [note for file in self._files[: max(self._n_begun, 1)] for note in file.notes]
+        notes = [note for file in self._files[: max(self._n_begun, 1)] for note in file.notes]
+        return notes + self._raw_notes() if self._raw else notes
+
+    def _raw_notes(self) -> list[str]:
+        """What is not learned from, though it looks as if it were."""
+        places = [name for name in (FILE, ROW) if name in self.table_columns]
+        known = [file.schema.names for file in self._files if file.n_rows is not None]
+        extra = dict.fromkeys(name for names in known for name in names if name not in self.table_columns)
+        taken = "is taken for the place of rows, and not learned from: rename it otherwise"
+        notes = [f"column {name} of {self.name} {taken}" for name in places]
+        if extra:
+            notes.append(f"columns that the first file of {self.name} lacks are left out: {', '.join(extra)}")
+        return notes
 
     @property
     def bad_rows(self) -> BadRows:
@@ -168,11 +182,18 @@ class Tables(Reader):
         for file in self._files:
             with naming(file.name):
                 found, n_rows = file.gather(rows)
-            batches += found
+            batches += self._cast_batches(found, file.name) if self._raw and file.n_rows is not None else found
             rows = rows[rows >= n_rows] - n_rows
             if not len(rows):
                 break
         return self._files[0].assemble(batches)
+
+    def _cast_batches(self, batches: list[Any], file: str) -> list[Any]:
+        """Batches with the columns and types of the first file."""
+        import pyarrow as pa
+
+        tables = [_cast(pa.Table.from_batches([batch]), self._schema, file) for batch in batches]
+        return [batch for table in tables for batch in table.to_batches()]
 
     def _arrays(self, batch: Any, file: str, row: int) -> Block:
         X = np.empty((batch.num_rows, len(self.columns)), self._dtype)
@@ -226,7 +247,7 @@ def _check_there(file: TableFile, columns: Sequence[str | None]) -> None:
     there = set(file.schema.names)
     for name in columns:
         if name is not None and name not in there:
-            raise DataError(f"{file.name}: no column {name!r}, which the first file has.")
+            raise DataError(f"{file.name}: no column {name!r}, which the first file has. Leave this file out.")
 
 
 def _check_numbers(file: TableFile, columns: Sequence[str | None]) -> None:
@@ -255,6 +276,18 @@ def is_numeric(kind: Any) -> bool:
     from pyarrow import types
 
     return any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+
+
+def _shared(field: Any, schemas: Iterable[Any]) -> Any:
+    """A field with a type for the cells of all files, if there is one: floats for integers and floats."""
+    import pyarrow as pa
+
+    fields = [schema.field(field.name) for schema in schemas if field.name in schema.names]
+    try:
+        same = pa.unify_schemas([pa.schema([each]) for each in (field, *fields)], promote_options="permissive")
+    except pa.ArrowException:
+        return field
+    return field.with_type(same.field(0).type)
 
 
 WHOLE = {b"modicum": b"whole"}  # metadata of a column of whole numbers that is read as floats
@@ -287,7 +320,7 @@ def _cast(table: Any, schema: Any, file: str) -> Any:
             except pa.ArrowException as error:
                 raise DataError(
                     f"{file}: column {field.name!r} is {column.type}, but {field.type} in the first file, and can't be "
-                    f"converted: {error}"
+                    f"converted: {error}. Leave the file out, or convert the column in all files."
                 ) from None
             table = table.set_column(table.column_names.index(field.name), field, cast)
     return table.select(schema.names).cast(schema)  # with the metadata of fields
@@ -316,4 +349,7 @@ def stack(batches: list[Any]) -> Any:
     """One table of batches whose columns may differ; missing columns are filled with nulls."""
     import pyarrow as pa
 
-    return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")
+    try:
+        return pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(f"the files can't be read as one table: {error}") from None
