@@ -409,3 +409,10 @@ def test_frames_of_polars_have_texts_and_categories():
     picks = model.picks()
     assert picks.rows["color"].to_pylist() == picks.rows["kind"].to_pylist() == [colors[i] for i in picks.ids]
     assert len(model.predict(frame)) == 60
+
+
+def test_rows_that_are_all_left_out_are_refused():
+    rows = pa.table({"x": np.arange(30.0), "gap": pa.nulls(30, pa.float64())})
+    encoder = TableEncoder(types={"gap": "number"}, missing="drop")
+    with pytest.raises(DataError, match="all 30 rows have missing values"):
+        make_pipeline(encoder, modicum.OnlineKMeans(2)).fit(rows)
