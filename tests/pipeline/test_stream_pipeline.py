@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.cluster import KMeans
@@ -380,3 +381,38 @@ def test_long_texts_leave_the_learner_enough_of_the_default_budget():
     model = make_pipeline(TableEncoder(), modicum.ExemplarClustering(random_state=0)).fit(rows)
     picks = model.picks()
     assert picks.rows["text"].to_pylist() == rows["text"].take(pa.array(picks.ids)).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (pa.array([1] * 30, pa.int8()), pa.array([2**40] * 30)),
+        (pa.array([2**60 + 1] * 30), pa.array([0.5] * 30)),
+        (pa.array([0.5] * 30), pa.array([2**60 + 1] * 30)),
+        (pa.array([True] * 30), pa.array(["word"] * 30)),
+    ],
+)
+def test_records_keep_cells_of_another_type(first, later):
+    model = make_pipeline(TableEncoder(exclude=["extra"], n_first=20), modicum.ExemplarClustering(4, random_state=0))
+    for start, extra in ((0.0, first), (100.0, later)):
+        model.partial_fit(pa.table({"x": start + np.arange(30.0) % 7, "extra": extra}))
+    picks = model.picks()
+    originals = [*first.to_pylist(), *later.to_pylist()]
+    found = picks.rows["extra"].to_pylist()
+    assert {str(cell).lower() for cell in found} == {str(originals[i]).lower() for i in picks.ids}
+
+
+def test_frames_of_polars_have_texts_and_categories():
+    colors = ["red", "blue"] * 30
+    frame = pl.DataFrame({"x": np.arange(60.0) % 7, "color": colors, "kind": pl.Series(colors, dtype=pl.Categorical)})
+    model = make_pipeline(TableEncoder(n_first=20), modicum.ExemplarClustering(4, random_state=0)).fit(frame)
+    picks = model.picks()
+    assert picks.rows["color"].to_pylist() == picks.rows["kind"].to_pylist() == [colors[i] for i in picks.ids]
+    assert len(model.predict(frame)) == 60
+
+
+def test_rows_that_are_all_left_out_are_refused():
+    rows = pa.table({"x": np.arange(30.0), "gap": pa.nulls(30, pa.float64())})
+    encoder = TableEncoder(types={"gap": "number"}, missing="drop")
+    with pytest.raises(DataError, match="all 30 rows have missing values"):
+        make_pipeline(encoder, modicum.OnlineKMeans(2)).fit(rows)

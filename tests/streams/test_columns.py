@@ -298,8 +298,11 @@ def test_raw_columns_without_a_common_type_are_refused(tmp_path):
         stream(tmp_path / "words", columns=["b"]).take([0, 1])
 
 
-def test_a_raw_column_with_a_name_for_places_is_noted(tmp_path):
+def test_a_raw_column_with_a_name_for_places_is_refused_and_two_are_noted(tmp_path):
     (tmp_path / "t.csv").write_text("_file,a\nx,1\ny,2\n")
+    with pytest.raises(DataError, match=r"a column is named '_file', which is for the places of rows. Rename it"):
+        stream(tmp_path / "t.csv", raw=True)
+    (tmp_path / "t.csv").write_text("_file,_row\nx,1\ny,2\n")
     assert "column _file" in " ".join(stream(tmp_path / "t.csv", raw=True).notes)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
-from modicum.exceptions import BudgetError, DataWarning, StateError
+from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
 from modicum.pipeline.columns.column import Counts
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
@@ -311,6 +311,11 @@ class StreamPipeline(TakesTables):
     def _end_of_stream(self) -> None:
         if self._waiting is not None:
             self._begin()
+        if self._fitted is not None and self._n_dropped and not self._fitted[-1]._is_fitted():
+            raise DataError(
+                f"{type(self).__name__}: all {self._n_dropped:,} rows have missing values, so none is left to learn "
+                "from. Fill them in with missing impute, or leave such columns out."
+            )
         if self._fitted is not None and self._fitted[-1]._is_fitted():
             self._fitted[-1]._guard().run(self._fitted[-1]._end_of_stream)
 

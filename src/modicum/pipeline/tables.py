@@ -106,7 +106,28 @@ def _one_table(table: Any) -> Any:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"{names.count(twice)} columns are named {twice!r}. Give them different names.")
+    for j, field in enumerate(table.schema):
+        if _has_views(field.type):
+            chunks = [_without_views(chunk) for chunk in table.column(j).chunks]
+            table = table.set_column(j, field.name, pa.chunked_array(chunks, None if chunks else pa.large_string()))
     return table
+
+
+def _has_views(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return getattr(kind, "value_type", kind) in (pa.string_view(), pa.binary_view())
+
+
+def _without_views(cells: Any) -> Any:
+    """Texts as polars has them, of which pyarrow can't take some."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(cells.type):
+        return pa.DictionaryArray.from_arrays(cells.indices, _without_views(cells.dictionary))
+    if pa.types.is_nested(cells.type):
+        return pa.array(cells.to_pylist())
+    return cells.cast(pa.large_string() if cells.type == pa.string_view() else pa.large_binary())
 
 
 def _is_strings(X: Any) -> bool:

@@ -38,7 +38,7 @@ class TableRows(Rows):
         order = np.arange(max(count, int(slots.max(initial=-1)) + 1))
         order[slots] = count + np.arange(len(X))
         new = _plain(X)
-        schema = _wide_enough(self.values.schema, new.schema)
+        schema = _wide_enough(self.values, new)
         both = pa.concat_tables([self.values.cast(schema), _like(new, schema)])
         self.values = both.take(pa.array(order)).combine_chunks()
 
@@ -89,17 +89,38 @@ def _value_type(kind: Any) -> Any:
     return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
 
 
-def _wide_enough(schema: Any, other: Any) -> Any:
-    """A schema that also holds cells of another: gaps may become anything, whole numbers may become fractions."""
+def _wide_enough(table: Any, other: Any) -> Any:
+    """A schema for the cells of two tables: gaps become anything, whole numbers fractions, all else text."""
+    schema = table.schema
+    for j, field in enumerate(schema):
+        place = other.schema.get_field_index(field.name)
+        if place >= 0 and other.schema.field(place).type != field.type:
+            schema = schema.set(j, field.with_type(_common(table.column(j), other.column(place))))
+    return schema
+
+
+def _common(cells: Any, new: Any) -> Any:
+    """The type that holds cells of two types; the first if there is none."""
     import pyarrow as pa
 
-    for j, field in enumerate(schema):
-        place = other.get_field_index(field.name)
-        new = field.type if place < 0 else other.field(place).type
-        was_empty = pa.types.is_null(field.type) and new != field.type
-        if was_empty or (pa.types.is_integer(field.type) and pa.types.is_floating(new)):
-            schema = schema.set(j, field.with_type(new if was_empty else pa.float64()))
-    return schema
+    kinds = cells.type, new.type
+    if _is_text(kinds[0]) and not _is_text(kinds[1]):
+        return kinds[0]
+    try:
+        both = [pa.schema([("cells", kind)]) for kind in kinds]
+        kind = pa.unify_schemas(both, promote_options="permissive").field(0).type
+        for column in (cells, new):
+            column.cast(kind)  # floats can't hold large integers
+        return kind
+    except pa.ArrowException:
+        simple = all(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or _is_text(kind) for kind in kinds)
+        return pa.large_string() if simple else kinds[0]
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _like(table: Any, schema: Any) -> Any:

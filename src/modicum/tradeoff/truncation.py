@@ -116,7 +116,7 @@ class _StreamRows:
 
     def _first_kept(self, count: int) -> Labeled:
         if not self._n_kept():
-            raise DataError(f"none of {self._stream.description} was held out: there are too few.")
+            raise DataError(f"{self._stream.name}: no row was held out: there are too few rows.")
         columns = (join([getattr(kept, name) for kept in self._kept]) for name in Labeled._fields)
         return Labeled(*(pick(values, slice(count)) for values in columns))
 

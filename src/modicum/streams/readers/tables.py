@@ -94,6 +94,8 @@ class Tables(Reader):
         self.rereadable, self.background, self.wait = first.rereadable, first.background, first.wait
         self.table_columns = names = list(first.schema.names)
         self.is_raw = self._raw = wanted.raw
+        if wanted.raw and len(own := [place for place in (FILE, ROW) if place in names]) == 1:
+            raise DataError(f"{name}: a column is named {own[0]!r}, which is for the places of rows. Rename it.")
         usable = range(len(names)) if wanted.raw else _numeric_columns(first.schema)
         choice = choose(wanted, name, len(names), names, usable)
         self.columns, self.width = [names[j] for j in choice.features], len(choice.features)
