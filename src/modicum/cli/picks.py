@@ -50,7 +50,7 @@ def held_columns(learner: Any, source: str) -> tuple[str, dict[str, Any]]:
     for kind, points, facts in _summaries(final_learner(learner)):
         columns = in_own_units(points, learner, learner.column_names_)
         return kind, {free_name(name, columns): column for name, column in facts.items()} | columns
-    raise DataError(f"{source}: a {type(learner).__name__} holds no rows, points or centers.")
+    raise DataError(f"{source}: a {type(final_learner(learner)).__name__} holds no rows, points or centers.")
 
 
 def in_own_units(points: Any, learner: Any, names: list[str] | None) -> dict[str, Any]:

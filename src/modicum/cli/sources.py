@@ -128,7 +128,7 @@ def naming_source(rows: Stream, learner: Any, *, learned: bool = True) -> Iterat
     except ValueError as error:
         if not str(error).startswith(tuple(type(owner).__name__ for owner in owners)):
             raise
-        raise DataError(f"{rows.name}: {error}") from error
+        raise DataError(str(error) if rows.name in str(error) else f"{rows.name}: {error}") from error
     say_what_was_read(rows, learner, learned=learned)
 
 

@@ -10,6 +10,7 @@ from modicum.pipeline.columns.cells import as_floats, as_strings, combined, is_n
 from modicum.pipeline.columns.time import parse_times
 
 IGNORED = "ignore"
+EMPTY = "empty in the first rows"
 FEW = 20  # rows below which "all values differ" says nothing
 UNIQUE = 0.9  # share of distinct texts above which they identify rows
 WORDS = 3.0  # words per text, on average, from which on it is language
@@ -38,7 +39,7 @@ def suggest(name: str, cells: Any, metadata: Any = None) -> Suggestion:
         cells = cells.dictionary_decode()
     kind = cells.type
     if pa.types.is_null(kind) or cells.null_count == len(cells):
-        return Suggestion(IGNORED, "empty")
+        return Suggestion(IGNORED, EMPTY)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return Suggestion(IGNORED, f"{kind} cells")
     if len(cells) > 1 and len(cells.unique().drop_null()) == 1 and not cells.null_count:
@@ -73,7 +74,7 @@ def _suggest_text(cells: Any) -> Suggestion:
 
     text = as_strings(cells).drop_null()
     if not len(text):
-        return Suggestion(IGNORED, "empty")
+        return Suggestion(IGNORED, EMPTY)
     distinct = {value.lower() for value in text.unique().to_pylist()[: 2 * FEW]}
     if distinct and distinct <= {*YES, *NO} and len(distinct) == 2:
         return Suggestion("boolean")

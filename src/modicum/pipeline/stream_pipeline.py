@@ -445,6 +445,8 @@ class StreamPipeline(TakesTables):
     def _merge(self, other: Self) -> None:
         if other._fitted is None:
             assert other._waiting is not None
+            if self._waiting is not None and _digest(self._waiting.rows.values) == _digest(other._waiting.rows.values):
+                raise self._same_rows()
             self._learn(*_contents(other._waiting))
         elif self._fitted is None:
             assert self._waiting is not None
@@ -455,6 +457,9 @@ class StreamPipeline(TakesTables):
         else:
             self._merge_begun(other)
 
+    def _same_rows(self) -> StateError:
+        return StateError(f"{type(self).__name__}.merge: both sides began with the same rows, which would count twice.")
+
     def _merge_begun(self, other: Self) -> None:
         for ours, theirs in zip(self._fitted[:-1], other._fitted[:-1], strict=True):
             if not ours.has_same_form_as(theirs):
@@ -464,9 +469,7 @@ class StreamPipeline(TakesTables):
                     "line with --prepare-like STATE."
                 )
         if self._records is not None and self._stream_number == other._stream_number:
-            raise StateError(
-                f"{type(self).__name__}.merge: both sides began with the same rows, which would count twice."
-            )
+            raise self._same_rows()
         for ours, theirs in zip(self._fitted, other._fitted, strict=True):
             ours.merge(_with_budget_of(ours, theirs))
         if self._records is not None and other._records is not None:
@@ -482,7 +485,7 @@ class StreamPipeline(TakesTables):
         return len(self._waiting) if self._waiting is not None else self._fitted[-1].n_retained_
 
     def _params_to_match(self) -> dict[str, Any]:
-        return {
+        return {"learner": type(self.steps[-1][1]).__name__} | {
             name: value
             for name, value in self.get_params(deep=True).items()
             if name not in ("steps", *(step for step, _ in self.steps)) and not name.endswith("random_state")

@@ -14,7 +14,7 @@ from modicum.exceptions import DataError, DataWarning, StateError
 from modicum.pipeline.columns import KINDS, Column
 from modicum.pipeline.columns.column import Counts, Settings
 from modicum.pipeline.images import DESCRIPTORS
-from modicum.pipeline.kinds import IGNORED, Suggestion, suggest
+from modicum.pipeline.kinds import EMPTY, IGNORED, Suggestion, suggest
 from modicum.pipeline.preparation import Preparation
 from modicum.pipeline.tables import TakesTables
 from modicum.rows import is_table, n_rows
@@ -211,7 +211,7 @@ class TableEncoder(TakesTables, Preparation):
 
     def _check_names(self, rows: Any) -> None:
         """Raise a `DataError` if a column that was chosen is not there."""
-        there = list(rows.column_names) if self._kind == "table" else _positions(rows)
+        there = [name for name, _, _ in self._cells(rows) if name not in (FILE, ROW)]
         for name in (*(self.columns or ()), *self.exclude, *(self.types or ())):
             if name not in there:
                 from modicum.streams.readers.columns import position
@@ -273,7 +273,7 @@ class TableEncoder(TakesTables, Preparation):
             kind = (self.types or {})[name]
             return Suggestion(kind, "as told" if kind == IGNORED else "")
         found = suggest(name, cells, metadata)
-        if found.kind == IGNORED and self.columns is not None and found.reason not in ("empty", "constant"):
+        if found.kind == IGNORED and self.columns is not None and found.reason not in (EMPTY, "constant"):
             return _insisted(cells, found)
         return found
 
