@@ -127,9 +127,11 @@ def _like(table: Any, schema: Any) -> Any:
     """A table with exactly these columns: cells that are missing or of another type become null or text."""
     import pyarrow as pa
 
-    columns = []
+    if table.schema.equals(schema, check_metadata=True):
+        return table
+    columns, there = [], set(table.column_names)
     for field in schema:
-        if field.name not in table.column_names:
+        if field.name not in there:
             columns.append(pa.nulls(len(table), field.type))
             continue
         column = table.column(field.name)
