@@ -24,6 +24,7 @@ from modicum import papers
 typer = pytest.importorskip("typer")
 
 ROOT = Path(__file__).parents[1]
+LONG = ("tradeoffs.md",)  # pages whose blocks take long
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -105,7 +106,9 @@ def run_console(text, run, where):
         assert bool(code) == refused, f"{where}: {command} ended with {code}\n{output}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow if page.name in LONG else ()) for page in PAGES], ids=name_of
+)
 def test_blocks_run(page, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

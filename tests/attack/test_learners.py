@@ -29,6 +29,7 @@ def violations(how, *names):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(4))
 def test_attack(start):
     assert violations("quick", *NAMES[start::4]) == []

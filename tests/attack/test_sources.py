@@ -582,6 +582,7 @@ def piped(folder: Path) -> Iterator[Source]:
 # ---- tests ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_malformed_sources(tmp_path):
     makers = (by_hand, not_files, piped, lambda folder: mutants(folder, range(8)))
     check([source for make in makers for source in make(tmp_path)], tmp_path)

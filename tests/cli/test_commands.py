@@ -342,6 +342,7 @@ class TestOthers:
             assert root.get_command(None, name).help
         assert root.get_command(None, "nonsense") is None
 
+    @pytest.mark.slow
     def test_demo(self, modicum_command, tmp_path):
         done = modicum_command("demo", "--rows", 20_000)
         assert "1,797 rows" in done.stderr

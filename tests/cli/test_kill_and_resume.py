@@ -123,6 +123,7 @@ def test_a_signal_saves_what_was_learned_so_far(tmp_path, rows):
     assert len((tmp_path / "picks.csv").read_text().splitlines()) == 21
 
 
+@pytest.mark.slow
 def test_interrupt_saves_and_says_how_to_go_on(tmp_path, rows):
     code, told = stop_after_a_chunk(tmp_path, signal.SIGINT, "--checkpoint", "run.mcm", "--every", "1h")
     assert code == 130

@@ -62,7 +62,9 @@ def seen(path):
     return modicum.load(path).n_seen_ if path.exists() else 0
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_output_is_renewed_while_a_pipe_goes_on_and_a_signal_ends_the_wait(tmp_path, start, number, code):
     written = ("--save", "end.mcm", "-o", "picks.csv", "--report", "r.html", "--every", "0s")
     run = start("select", "-", *SELECT, *written)
@@ -80,6 +82,7 @@ def test_output_is_renewed_while_a_pipe_goes_on_and_a_signal_ends_the_wait(tmp_p
     assert "stopped at row 50; what was learned so far is in picks.csv and end.mcm and r.html" in stderr
 
 
+@pytest.mark.slow
 def test_without_a_file_the_picks_so_far_are_printed(tmp_path, start):
     run = start("select", "-", *SELECT, "--csv", "--checkpoint", "run.mcm", "--every", "0s")
     send(run, "a,b\n" + csv(range(20)))
@@ -106,6 +109,7 @@ main()
 """  # modicum, which takes forever to write when it is stopped
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_at_once(tmp_path, start):
     run = start("select", "-", *SELECT, "--save", "end.mcm", "--every", "0s", code=STUCK)
     send(run, "a,b\n" + csv(range(20)))
