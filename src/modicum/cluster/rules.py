@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from modicum.cluster.phantoms import phantom_class
+from modicum.cluster.phantoms import MeanPhantom, phantom_class
 from modicum.kernels import as_dissimilarity
 from modicum.rules.invariants import Is, Scope, Violation
 
@@ -23,6 +23,8 @@ class PhantomAsGiven(Is):
         super().check(value, scope)
         if type(value) is not phantom_class(scope["phantom"]):
             raise Violation(f"that of the parameters, {scope['phantom']!r}")
+        if isinstance(value, MeanPhantom) and isinstance(scope.owner._objective.phantom, int | float):
+            raise Violation("the mean of rows, which is a row")
 
 
 class SizeAsGiven:

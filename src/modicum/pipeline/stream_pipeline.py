@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
+from modicum.contract.validation import check_all_or_none
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
 from modicum.pipeline.columns.column import Counts
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
@@ -32,6 +33,7 @@ STEPS = Where(
         and all(isinstance(step, list | tuple) and len(step) == 2 and isinstance(step[0], str) for step in value)
         and all(isinstance(step, Preparation) for _, step in value[:-1])
         and isinstance(value[-1][1], Learner)
+        and not isinstance(value[-1][1], Preparation)
     ),
     "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
 )
@@ -144,6 +146,16 @@ class StreamPipeline(TakesTables):
             self._fitted[0]._check_rows(rows, reset=False)
         return rows
 
+    def _check_target(self, y: Any, count: int) -> np.ndarray | None:
+        """Targets as the learner takes them: rows that wait must not keep it from beginning later."""
+        fitted, waiting = vars(self).get("_fitted"), vars(self).get("_waiting")
+        y = (self.steps[-1][1] if fitted is None else fitted[-1])._check_target(y, count)
+        if waiting is not None:
+            check_all_or_none(type(self).__name__, y, waiting.targets)
+            if y is not None and (y.dtype.kind in "biuf") != (waiting.targets.dtype.kind in "biuf"):
+                raise DataError(f"{type(self).__name__}: targets are numbers in some rows and words in others.")
+        return y
+
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if self._fitted is None:
             n_first = self._n_first() or len(row_ids)
@@ -240,8 +252,8 @@ class StreamPipeline(TakesTables):
                 Z, counts = self._prepare_and_count(fitted, X)
             learner = fitted[-1]
             self._teach(learner, Z, y, weight, keys)
-            if is_first and isinstance(fitted[-2], TableEncoder) and Z.shape[1] <= MOST_NAMES:
-                learner._column_names = list(fitted[-2].get_feature_names_out())
+            if is_first and isinstance(encoder, TableEncoder) and len(fitted) == 2 and Z.shape[1] <= MOST_NAMES:
+                learner._column_names = list(encoder.get_feature_names_out())
             if counts is not None:
                 encoder._watch_counts(counts)
             self._keep_records(learner, X, keys, ids)
@@ -476,6 +488,13 @@ class StreamPipeline(TakesTables):
             self._records.merge(other._records, kept_ids(self._fitted[-1]))
             self._hold_records()
         self._n_dropped += other._n_dropped
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self._is_fitted() and self._fitted is not None:
+            given = [type(step) for _, step in self.steps]
+            if [type(step) for step in self._fitted] != given:
+                raise Violation(f"of {', '.join(kind.__name__ for kind in given)}, as its steps are")
 
     def _restored(self) -> None:
         for step in vars(self).get("_fitted") or ():

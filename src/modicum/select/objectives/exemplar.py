@@ -164,7 +164,7 @@ class ExemplarObjective(Part):
 
     def phantom_to(self, X: Any) -> Any:
         """Dissimilarity of the phantom to each row."""
-        return self.phantom if isinstance(self.phantom, float) else self.dissimilarity(self.phantom, X)[0]
+        return self.phantom if isinstance(self.phantom, int | float) else self.dissimilarity(self.phantom, X)[0]
 
     # ---- candidates ------------------------------------------------------------------------------
 
