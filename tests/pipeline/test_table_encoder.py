@@ -162,6 +162,13 @@ def test_columns_are_found_by_name():
     assert encoder.transform(rows.drop(columns="order_id")).shape[0] == len(rows)  # was not learned from
 
 
+def test_whole_numbers_are_the_same_category_beside_fractions():
+    rows = pd.DataFrame({"x": [1.0, 3e15, 2.5] * 20})
+    encoder = TableEncoder(types={"x": "category"}).fit(rows)
+    assert np.array_equal(encoder.transform(rows[:3])[:2], encoder.transform(rows[:2]))
+    assert np.array_equal(encoder.transform(pd.DataFrame({"x": [1, 3 * 10**15]})), encoder.transform(rows[:2]))
+
+
 def test_kinds_can_be_told():
     rows = pd.DataFrame({"zip": [10115, 80331, 20095, 50667] * 20, "y": np.arange(80.0) ** 2})
     told = TableEncoder(types={"zip": "category", "y": "ignore"}).fit(rows)

@@ -5,6 +5,9 @@ import gzip
 import io
 import json
 import lzma
+import os
+import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
 
 from modicum.streams import Paths
+from modicum.streams.readers import live
 
 N_ROWS = 1_003  # not a multiple of any chunk size in these tests
 NAMES = ["a", "b", "c", "d"]
@@ -272,3 +276,19 @@ def new_source(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) 
 @pytest.fixture(params=ONCE)
 def one_shot(request: pytest.FixtureRequest, tmp_path: Path, table: pa.Table) -> Any:
     return ONCE[request.param](tmp_path, table)
+
+
+@pytest.fixture
+def no_waiting(monkeypatch):
+    """Nothing in tests of live sources depends on times, so that none need be long."""
+    monkeypatch.setattr(live, "POLL", 0.001)
+    monkeypatch.setattr(live, "HEAD_SECONDS", 0.0)
+
+
+@pytest.fixture
+def pipe(monkeypatch):
+    """The writing end of a pipe that is standard input."""
+    reading, writing = os.pipe()
+    with open(reading, "rb") as stdin, open(writing, "wb", buffering=0) as out:
+        monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=stdin))
+        yield out

@@ -4,8 +4,6 @@ import bz2
 import gzip
 import json
 import os
-import sys
-import types
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +14,7 @@ from modicum.exceptions import DataError
 from modicum.streams import Paths, stream
 from modicum.streams.readers import live
 
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    """Nothing here depends on times, so that none need be long."""
-    monkeypatch.setattr(live, "POLL", 0.001)
-    monkeypatch.setattr(live, "HEAD_SECONDS", 0.0)
-
-
-@pytest.fixture
-def pipe(monkeypatch):
-    """The writing end of a pipe that is standard input."""
-    reading, writing = os.pipe()
-    with open(reading, "rb") as stdin, open(writing, "wb", buffering=0) as out:
-        monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=stdin))
-        yield out
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 class Growing:

@@ -1,6 +1,6 @@
 """Rows one by one, as dicts: the methods of River."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -76,9 +76,3 @@ class OneByOne:
 
     def __repr__(self) -> str:
         return f"OneByOne({self.learner!r})"
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        import copy
-
-        return type(self)(copy.deepcopy(self.learner))

@@ -10,6 +10,7 @@ from modicum._optional import require
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
 from modicum.rows import is_sparse, is_table
+from modicum.streams.readers.frames import arrow_table
 from modicum.streams.readers.lines import IS_TEXT
 from modicum.streams.readers.tables import FILE, ROW, WHOLE
 
@@ -47,7 +48,7 @@ def as_table(X: Any) -> Any:
         return _one_table(X)
     if any(hasattr(X, name) for name in _ARROW):
         pa = require("pyarrow", "tables")
-        frame = X if hasattr(X, _ARROW[0]) else _interchanged(X)
+        frame = X if hasattr(X, _ARROW[0]) else arrow_table(X)
         try:
             return _one_table(pa.RecordBatchReader.from_stream(frame).read_all())
         except (pa.ArrowException, NotImplementedError) as error:  # such as numbers and texts in one column
@@ -134,13 +135,3 @@ def _is_strings(X: Any) -> bool:
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and (X.dtype.kind in "US" or (X.dtype == object and len(X) > 0 and isinstance(X[0], str)))
     return isinstance(X, list) and len(X) > 0 and all(x is None or isinstance(x, str) for x in X)
-
-
-def _interchanged(frame: Any) -> Any:
-    import pyarrow as pa
-
-    if hasattr(frame, "__arrow_c_array__"):
-        return pa.table(frame)
-    from pyarrow.interchange import from_dataframe
-
-    return from_dataframe(frame)

@@ -82,6 +82,18 @@ def parse_numbers(cells: Any) -> tuple[np.ndarray, Any]:
     return values.copy(), pc.and_not(filled, is_number)
 
 
+def _float_strings(cells: Any) -> Any:
+    """Floats as strings; a whole number as if it were an integer, whatever other cells are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = cells.to_numpy(zero_copy_only=False)
+    whole = np.isfinite(values) & (np.abs(values) < 2**53) & (values == np.round(values))
+    integers = pa.array(np.where(whole, values, 0).astype(np.int64)).cast(pa.string())
+    others = pc.if_else(pc.is_finite(cells), cells, None).cast(pa.string())
+    return pc.if_else(pa.array(whole), integers, others)
+
+
 NUMBER = r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$"
 
 
@@ -95,11 +107,8 @@ def as_strings(cells: Any) -> Any:
     cells = combined(cells)
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
-    if pa.types.is_floating(cells.type):  # 3.0 and 3 are the same category
-        values = cells.to_numpy(zero_copy_only=False)
-        finite = values[np.isfinite(values)]
-        if np.array_equal(finite, np.round(finite)) and np.abs(finite).max(initial=0) < 2**53:
-            cells = pc.if_else(pc.is_finite(cells), cells, None).cast(pa.int64())
+    if pa.types.is_floating(cells.type):
+        return _float_strings(cells)
     try:
         text = cells.cast(pa.string())
     except (pa.ArrowException, NotImplementedError):

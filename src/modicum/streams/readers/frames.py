@@ -20,7 +20,7 @@ class Frame(TableFile):
 
     def __init__(self, frame: Any):
         super().__init__(f"a {type(frame).__name__}")
-        self._frame = frame if hasattr(frame, "__arrow_c_stream__") else _as_table(frame)
+        self._frame = frame if hasattr(frame, "__arrow_c_stream__") else arrow_table(frame)
         self.rereadable = not hasattr(frame, "__next__")  # a RecordBatchReader can be read only once
         self.n_rows = len(frame) if hasattr(frame, "__len__") else None
         self.schema = self._reader().schema
@@ -47,7 +47,7 @@ def frame_reader(source: Any, wanted: Wanted) -> Tables:
     return Tables([frame], frame.name, wanted)
 
 
-def _as_table(frame: Any) -> Any:
+def arrow_table(frame: Any) -> Any:
     """An Arrow table of an object that does not offer PyCapsule streams."""
     import pyarrow as pa
 
