@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
+from modicum.clumps.allocation import Allocation, allocate
+from modicum.clumps.memory import Memory
 from modicum.contract.history import History
 from modicum.contract.learner import Learner, Traits
 from modicum.families import FAMILY, Family, as_family
-from modicum.mixture.allocation import Allocation, allocate
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
-from modicum.mixture.compression import Compression
-from modicum.mixture.memory import Memory
+from modicum.mixture.compression import MixtureCompression
 from modicum.mixture.search import Search
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rules.budget import Plan, as_budget
@@ -193,8 +193,9 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         total = items.counts.sum()
         horizon = DEFAULT_HORIZON * total if self.horizon is None else self.horizon
         allocation = self._own_allocation()
-        compression = Compression(items, max(1.0, horizon / total), self.concentration, allocation.cost)
-        groups = compression.run(self._components, self.tol, allocation.beside(len(self._components)))
+        growth = max(1.0, horizon / total)
+        compression = MixtureCompression(items, growth, allocation.cost, self._components, self.tol)
+        groups = compression.run(allocation.beside(len(self._components)))
         self._memory.keep(items, groups, compression.is_loose)
         self._is_current = False
 
@@ -246,7 +247,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return {
             "counts": items.counts,
             "means": known.family.centers(items.averages(slice(0, len(items)))),
-            "labels": items.expect(known).labels,
+            "labels": items.expect(known.scores).labels,
             "is_clump": np.arange(len(items)) < items.n_clumps,
         }
 
