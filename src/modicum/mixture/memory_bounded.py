@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from modicum.clumps.allocation import Allocation, allocate
 from modicum.clumps.memory import Memory
-from modicum.contract.history import History
+from modicum.clumps.rounds import MAX_ROUNDS, Rounds
 from modicum.contract.learner import Learner, Traits
 from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
@@ -21,18 +21,8 @@ from modicum.rules.invariants import Is, Real
 from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int
 
 COLUMNS = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")  # of the history
-MAX_ROUNDS = 128  # in the history
 DEFAULT_HORIZON = 2.0  # times the rows seen
 OTHER_BYTES = 512  # of numbers beside arrays
-
-
-class Rounds(History):
-    """History of rounds. Their times are not saved: a saved state does not depend on the machine."""
-
-    def _fields(self) -> dict[str, Any]:
-        table = self.table.copy()
-        table[:, self.columns.index("seconds")] = np.nan
-        return vars(self) | {"table": table}
 
 
 class MemoryBoundedMixture(MixtureAnswers, Learner):
