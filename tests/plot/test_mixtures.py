@@ -126,6 +126,12 @@ class TestPages:
         }
         assert "Outliers" not in text
 
+    def test_sparse_counts(self, words):
+        rows = csr_matrix(np.random.default_rng(0).poisson(1.0, (150, 9)).astype(float))
+        text = words(MemoryBoundedMixture("multinomial", budget="8 KiB").fit(rows))
+        assert "Clumps and rows held" in text
+        assert "Outliers" not in text
+
     def test_before_anything_is_compressed(self, words, blobs):
         text = words(MemoryBoundedMixture(budget=4000).fit(blobs[:50]))
         assert "No rows have been compressed yet." in text

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from modicum.rows.kinds import as_csr, is_sparse, is_table, n_rows, take
+from modicum.rows.kinds import as_csr, bytes_of, is_sparse, is_table, n_rows, take
 from modicum.rules.invariants import ANYTHING, LIMIT, Array, Bound, Each, Is, Scope, Sparse, Violation, Whole
 from modicum.state.part import Part
 
@@ -111,7 +111,7 @@ class SparseRows(Rows):
 
     @property
     def nbytes(self) -> int:
-        return self.values.data.nbytes + self.values.indices.nbytes + self.values.indptr.nbytes
+        return bytes_of(self.values)
 
 
 class ObjectRows(Rows):
