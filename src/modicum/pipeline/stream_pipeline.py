@@ -14,7 +14,6 @@ from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
 from modicum.contract.validation import check_all_or_none
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
-from modicum.pipeline.columns.column import Counts
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
@@ -199,9 +198,10 @@ class StreamPipeline(TakesTables):
             Z, sample = X, self.__dict__.pop("_sample", None)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
-                if isinstance(own, TableEncoder) and not own._is_fitted():
+                if own._is_fitted():
+                    own._stay()
+                else:
                     own._reserve(self._reserved)
-                if not own._is_fitted():
                     own.partial_fit(Z if sample is None else sample)._end_of_stream()
                 if not fitted:
                     X, y, weight, ids = self._without_gaps(own, X, y, weight, ids)
@@ -227,7 +227,7 @@ class StreamPipeline(TakesTables):
         limit = as_budget(params.get("budget")).nbytes
         if limit is None:
             return learner
-        taken = sum(step.nbytes_ for step in preparations)
+        taken = sum(step._most_bytes() for step in preparations)
         if taken > limit // 2:
             raise as_budget(params["budget"]).too_small(2 * taken, f"{type(self).__name__}: the preparation")
         room = limit - taken
@@ -282,11 +282,11 @@ class StreamPipeline(TakesTables):
             X = step.transform(X)
         return X
 
-    def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, list[Counts] | None]:
-        """Prepared rows, and what an encoder watches of them, to be added once they have been learned."""
+    def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, Any]:
+        """Prepared rows, and what the first preparation watches of them, to be added once they have been learned."""
         encoder, *rest = fitted
-        if not rest or not isinstance(encoder, TableEncoder):
-            return self._prepare(fitted, X), None
+        if not rest:
+            return X, None
         Z, counts = encoder._encode_and_count(encoder._check_rows(X, reset=False))
         return self._prepare(rest, Z), counts
 
@@ -378,7 +378,7 @@ class StreamPipeline(TakesTables):
 
     @property
     def summary_(self) -> str:
-        said = "learned from all columns" if self.encoder_ is None else self.encoder_.summary_
+        said = getattr(self._ready()._fitted[0], "summary_", "learned from all columns")
         rows = "row" if self._n_dropped == 1 else "rows"
         return f"{said}; {self._n_dropped:,} {rows} with missing values left out" if self._n_dropped else said
 
