@@ -18,6 +18,7 @@ from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
 from modicum.pipeline.tables import TakesTables, as_written, filled
+from modicum.pipeline.word_counts import WordCounts
 from modicum.rows import BufferedRows, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
@@ -252,10 +253,10 @@ class StreamPipeline(TakesTables):
                 Z, counts = self._prepare_and_count(fitted, X)
             learner = fitted[-1]
             self._teach(learner, Z, y, weight, keys)
-            if is_first and isinstance(encoder, TableEncoder) and len(fitted) == 2 and Z.shape[1] <= MOST_NAMES:
-                learner._column_names = list(encoder.get_feature_names_out())
             if counts is not None:
                 encoder._watch_counts(counts)
+            if is_first or isinstance(encoder, WordCounts):  # which goes on finding words
+                _name_columns(fitted)
             self._keep_records(learner, X, keys, ids)
         self._n_keys += len(ids)
 
@@ -482,8 +483,10 @@ class StreamPipeline(TakesTables):
                 )
         if self._records is not None and self._stream_number == other._stream_number:
             raise self._same_rows()
-        for ours, theirs in zip(self._fitted, other._fitted, strict=True):
-            ours.merge(_with_budget_of(ours, theirs))
+        for ours, theirs in zip(self._fitted[:-1], other._fitted[:-1], strict=True):
+            ours.merge(theirs)
+        _name_columns(self._fitted)
+        self._fitted[-1].merge(_with_form_of(self._fitted[-1], other._fitted[-1]))
         if self._records is not None and other._records is not None:
             self._records.merge(other._records, kept_ids(self._fitted[-1]))
             self._hold_records()
@@ -555,12 +558,22 @@ def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:
     return (take(X, index), *(None if column is None else column[index] for column in columns))
 
 
-def _with_budget_of(ours: Learner, theirs: Learner) -> Learner:
-    """The other side's learner, with this side's share of the budget: records differ in size."""
-    if not hasattr(ours, "budget") or ours.budget == theirs.budget:
+def _name_columns(fitted: Sequence[Any]) -> None:
+    """Tell a learner behind one preparation the names of its columns, if they are few or words."""
+    first = fitted[0]
+    if len(fitted) == 2 and (
+        isinstance(first, WordCounts) or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
+    ):
+        fitted[-1]._column_names = list(first.get_feature_names_out())
+
+
+def _with_form_of(ours: Learner, theirs: Learner) -> Learner:
+    """The other side's learner, with this side's share of the budget, as records differ in size, and its names."""
+    budgets = [getattr(side, "budget", None) for side in (ours, theirs)]
+    if budgets[0] == budgets[1] and ours.column_names_ == theirs.column_names_:
         return theirs
     same = copy.deepcopy(theirs)
-    same.budget = ours.budget
+    vars(same).update({name: vars(ours)[name] for name in ("budget", "_column_names") if name in vars(ours)})
     return same
 
 

@@ -40,8 +40,10 @@ class Reading(NamedTuple):
 def read(texts: Sequence[str | None], left_out: Container[str] = ()) -> Reading:
     """The words of texts without those that are left out."""
     tokens = tokens_of(texts)
-    words = [token for token in dict.fromkeys(tokens) if is_word(token) and token not in left_out]
-    places = dict.fromkeys(tokens, -1) | {word: place for place, word in enumerate(words)} | {END: -2}
+    places = dict.fromkeys(tokens, -1)
+    words = [token for token in places if is_word(token) and token not in left_out]
+    places.update(zip(words, range(len(words)), strict=True))
+    places[END] = -2
     place = np.fromiter(map(places.__getitem__, tokens), np.int64, len(tokens))
     row = np.cumsum(place == -2)
     return Reading(len(texts), words, place[place >= 0], row[place >= 0])

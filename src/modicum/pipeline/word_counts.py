@@ -13,7 +13,7 @@ from modicum.pipeline.kinds import suggest
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.tables import TakesTables
 from modicum.pipeline.vocabulary import HashedVocabulary, LearnedVocabulary, Vocabulary, frequencies
-from modicum.pipeline.words import tokens_of
+from modicum.pipeline.words import END, tokens_of
 from modicum.rows import n_rows
 from modicum.rules.invariants import TEXT, Each, Is, Violation, Whole
 from modicum.rules.params import NULL, Int, Number, OneOf, Where
@@ -250,10 +250,8 @@ class WordCounts(TakesTables, Preparation):
         if len(texts) == 1 or any(found.kind == "text" for found in kinds.values()):
             return texts
         there = ", ".join(name for name in X.column_names if name not in (FILE, ROW))
-        problem = "several columns might be text" if texts else "there is no column of text"
-        raise DataError(
-            f"{type(self).__name__}: {problem}. Name those to count words in with columns. There are: {there}."
-        )
+        problem = "several columns may be text" if texts else "no column is text"
+        raise DataError(f"{type(self).__name__}: {problem}; name one with columns. There are: {there}.")
 
     def _too_common(self, documents: Mapping[str, int]) -> dict[str, int]:
         most = self.max_share * self._n_first if self._n_first >= FEW else self._n_first
@@ -263,7 +261,7 @@ class WordCounts(TakesTables, Preparation):
         """Words that are left out whatever their frequency."""
         if isinstance(self.stop_words, str):
             return sorted(word for language in self._languages for word in FUNCTION_WORDS[language])
-        return tokens_of([" ".join(self.stop_words)])
+        return [word for word in tokens_of(self.stop_words) if word != END]
 
     # ---- encoding --------------------------------------------------------------------------------
 

@@ -2,28 +2,35 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 AT_ONCE = 2_000  # texts that are encoded together
 LETTERS_AT_ONCE = 2**22  # of such texts, unless one alone is longer
 LONGEST = 32  # letters of a word; longer tokens are codes
 
-END = "\0"  # the token between two texts
+END = "\0"  # the token after a text
 # scripts without spaces between words: Thai, Lao, Myanmar, Khmer, Japanese, Chinese
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _INDIC = "\u0900-\u0963\u0966-\u0dff"  # whose vowel signs are no letters to `\w`
-_TOKEN = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}_])[\w{_INDIC}])+|{END}")
-_ASCII_TOKEN = re.compile(rf"[a-z0-9]+|{END}")
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}_])[\w{_INDIC}])+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 
 
-def tokens_of(texts: Sequence[str | None]) -> list[str]:
-    """The words of all texts in order, with END between texts; in scripts without spaces, each character is a word."""
-    joined = END.join([(text or "").replace(END, " ") for text in texts]).lower()
-    return _ASCII_TOKEN.findall(joined) if joined.isascii() else _TOKEN.findall(folded(joined))
+def tokens_of(texts: Iterable[str | None]) -> list[str]:
+    """The words of all texts in order, with END after each; in scripts without spaces, each character is a word."""
+    tokens: list[str] = []
+    for text in texts:
+        tokens += _words_of((text or "").lower())
+        tokens.append(END)
+    return tokens
+
+
+def _words_of(text: str) -> list[str]:
+    return _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(folded(text).lower())
 
 
 def folded(text: str) -> str:
