@@ -110,15 +110,16 @@ class TestTables:
     @pytest.mark.parametrize(
         ("table", "params", "message"),
         [
-            ({"a": [1.0, 2.0]}, {}, "no column is text; name one with columns. There are: a"),
-            ({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20}, {}, "several columns may be text"),
+            ({"a": [[1], [2]]}, {}, "no column is text, nor counts; name them with columns. There are: a"),
+            ({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20}, {}, "not clear which columns are texts"),
             ({"a": ["x", "y"]}, {"columns": ["z"]}, "no column 'z'"),
-            ({"a": [1, 2]}, {"columns": ["a"]}, "column 'a' is int64, not text"),
+            ({"a": [1, 2], "b": ["x", "y"]}, {"columns": ["a", "b"]}, "not clear which columns are texts"),
+            ({"a": [1, None, 2]}, {}, "row 1, column 'a': missing value"),
         ],
     )
     def test_other_tables_are_refused(self, table, params, message):
         with pytest.raises(DataError, match=message):
-            WordCounts(**params).fit(pa.table(table))
+            WordCounts(**params).fit(pa.table(table)).transform(pa.table(table))
 
     def test_later_tables_must_have_the_columns(self):
         counter = WordCounts().fit(pa.table(self.TABLE))
@@ -132,6 +133,12 @@ class TestTables:
         X = sparse.random(30, 7, 0.3, format="csr", random_state=0)
         assert (WordCounts().fit(X).transform(X) != X).nnz == 0
         assert WordCounts().fit(X.toarray()).n_features_out_ == 7
+        table = pa.table({"cat": [1, 0, 2], "dog": [0.0, 3.0, 1.0]})
+        counter = WordCounts().fit(table)
+        assert counter.transform(table).tolist() == [[1, 0], [0, 3], [2, 1]]
+        assert counter.get_feature_names_out().tolist() == ["cat", "dog"]
+        with pytest.raises(DataError, match="column 'dog' is string, not numbers"):
+            counter.transform(pa.table({"cat": [1], "dog": ["x"]}))
 
 
 class TestLeftOut:

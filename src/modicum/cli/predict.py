@@ -8,15 +8,16 @@ from sklearn.base import is_classifier
 
 from modicum.cli import options as o
 from modicum.cli.output import free_name, writer
-from modicum.cli.preparing import Features
+from modicum.cli.preparing import Document, Features, read_documents
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, as_paths, naming_source
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
+from modicum.pipeline import final_learner
 from modicum.pipeline.images import DESCRIPTORS, import_features
-from modicum.pipeline.tables import as_written
+from modicum.pipeline.tables import TEXT_COLUMN, as_written
 from modicum.streams import Chunk, Stream, stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
@@ -31,6 +32,7 @@ def predict(
     keep: Keep = None,
     chunk_size: ChunkSize = None,
     features: Features = DESCRIPTORS,
+    document: Document = None,
     csv: o.Csv = False,
     table: o.Table = False,
     **given: Any,
@@ -47,6 +49,8 @@ def predict(
     _check_array(output, learner)
     import_features(features)
     reading = TextReading.take_from(given).text_options() | {"chunk_size": chunk_size}
+    if learner.traits.tables and final_learner(learner)._counts_words:
+        reading["documents"] = read_documents(document, source, is_table=learner.steps_[0]._texts != [TEXT_COLUMN])
     if learner.traits.tables:
         if columns is not None:
             raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")

@@ -6,7 +6,7 @@ common nouns of the language are not listed.
 
 from collections.abc import Mapping
 
-RECOGNIZED = 0.15  # of the words of texts that are function words of a language, from which on it is theirs
+RECOGNIZED = 0.05  # share of the words of texts that only this language has, above which the texts are in it
 
 FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
@@ -103,11 +103,15 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
 }
 
 
+# Words of one language alone, by which texts in it are recognized.
+_OWN = {
+    language: words.difference(*(other for name, other in FUNCTION_WORDS.items() if name != language))
+    for language, words in FUNCTION_WORDS.items()
+}
+
+
 def languages_of(occurrences: Mapping[str, int]) -> list[str]:
     """The languages of texts with so many occurrences of each word: those with enough function words there."""
-    total = sum(occurrences.values())
-    shares = {
-        language: sum(occurrences.get(word, 0) for word in words) / max(total, 1)
-        for language, words in FUNCTION_WORDS.items()
-    }
-    return [language for language, share in shares.items() if share > RECOGNIZED]
+    least = RECOGNIZED * sum(occurrences.values())
+    found = {language: sum(occurrences.get(word, 0) for word in own) for language, own in _OWN.items()}
+    return [language for language, count in found.items() if count > least]

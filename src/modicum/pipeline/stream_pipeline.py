@@ -83,6 +83,7 @@ class StreamPipeline(TakesTables):
     Attributes
     ----------
     learner_, encoder_ : the fitted last step, and the fitted TableEncoder or None
+    steps_ : list of the fitted steps
     summary_ : str
         What was learned from and what was ignored.
 
@@ -371,6 +372,10 @@ class StreamPipeline(TakesTables):
     @property
     def learner_(self) -> Any:
         return self._ready()._fitted[-1]
+
+    @property
+    def steps_(self) -> list[Learner]:
+        return list(self._ready()._fitted)
 
     @property
     def encoder_(self) -> TableEncoder | None:

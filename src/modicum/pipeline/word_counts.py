@@ -7,7 +7,7 @@ import numpy as np
 
 from modicum.contract.learner import Traits
 from modicum.exceptions import DataError
-from modicum.pipeline.columns.cells import as_strings, has_text
+from modicum.pipeline.columns.cells import as_floats, as_strings, has_text, is_number
 from modicum.pipeline.function_words import FUNCTION_WORDS, languages_of
 from modicum.pipeline.kinds import suggest
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
@@ -17,6 +17,7 @@ from modicum.pipeline.words import END, tokens_of
 from modicum.rows import n_rows
 from modicum.rules.invariants import TEXT, Each, Is, Violation, Whole
 from modicum.rules.params import NULL, Int, Number, OneOf, Where
+from modicum.streams.readers.columns import position
 from modicum.streams.readers.tables import FILE, ROW
 
 NAMES = Where(
@@ -46,7 +47,8 @@ class WordCounts(TakesTables, Preparation):
     A hashed vocabulary has a column for every word, by its hash, which several words share. A column is named after the
     word that is most frequent there.
 
-    Of a table, the columns of text are counted together. Arrays and sparse matrices are taken as they are: as counts.
+    Of a table, the columns of text are counted together. Arrays and sparse matrices, and the numbers of a table without
+    text, are taken as they are: as counts.
 
     Cost: about 0.1 s per MB of text. Words are held in a bounded number, documents only until the first `n_first` have
     decided.
@@ -108,12 +110,14 @@ class WordCounts(TakesTables, Preparation):
     _invariants = {
         "_vocabulary": [NULL, Is(LearnedVocabulary, HashedVocabulary, n_columns="n_words")],
         "_texts": Each(TEXT),
+        "_numbers": Each(TEXT),
         "_languages": Each(Where(lambda value: value in FUNCTION_WORDS, "a language")),
         "_reserved": Where(lambda value: isinstance(value, dict), "a dict"),
         "_n_first": Whole(),
     }
     _vocabulary: Vocabulary | None  # None before the first rows have decided, and for rows that are counts already
     _texts: list[str]  # columns of text
+    _numbers: list[str]  # columns of counts, if there is no text
     _languages: list[str]  # whose function words are left out
 
     def __init__(
@@ -149,7 +153,7 @@ class WordCounts(TakesTables, Preparation):
 
     @property
     def n_features_out_(self) -> int:
-        return self.n_words if self._kind == "table" else self.n_features_in_
+        return len(self.get_feature_names_out())
 
     @property
     def summary_(self) -> str:
@@ -182,11 +186,11 @@ class WordCounts(TakesTables, Preparation):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The words of all columns; "#7" for a column without one."""
         self._check_fitted()
-        words = self._ready()._vocabulary
-        if words is None:
-            given = getattr(self, "feature_names_in_", None)
-            return np.array([f"x{j}" for j in range(self.n_features_in_)] if given is None else given, object)
-        return np.array(words.names, object)
+        its = self._ready()
+        if its._vocabulary is not None:
+            return np.array(its._vocabulary.names, object)
+        given = its._numbers or getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return np.array(given, object)
 
     # ---- deciding --------------------------------------------------------------------------------
 
@@ -197,30 +201,30 @@ class WordCounts(TakesTables, Preparation):
         rows = super()._check_rows(X, reset=reset)
         if reset:
             self.__dict__.setdefault("_reserved", {})
-            self.__dict__.update(_vocabulary=None, _texts=[], _languages=[], _n_first=0)
+            self.__dict__.update(_vocabulary=None, _texts=[], _numbers=[], _languages=[], _n_first=0)
         if self._kind == "table":
-            self._check_columns(rows, self._texts or self.columns or ())
+            self._check_columns(rows)
         return rows
 
-    def _check_columns(self, rows: Any, names: Sequence[str]) -> None:
-        """Raise a `DataError` unless these columns are there, with texts."""
-        for name in names:
-            there = [each for each in rows.column_names if each not in (FILE, ROW)]
+    def _check_columns(self, rows: Any) -> None:
+        """Raise a `DataError` unless the columns that are used are there and of the right type."""
+        there = [name for name in rows.column_names if name not in (FILE, ROW)]
+        for name in [*self._texts, *self._numbers] or self.columns or ():
             if name not in there:
-                from modicum.streams.readers.columns import position
-
                 position(name, type(self).__name__, len(there), there)
-            if not has_text(rows.column(name)) and rows.column(name).null_count < len(rows):
-                raise DataError(
-                    f"{type(self).__name__}: column {name!r} is {rows.column(name).type}, not text. Convert it, or "
-                    "choose other columns."
-                )
+            cells = rows.column(name)
+            is_right = has_text(cells) if name in self._texts else name not in self._numbers or is_number(cells.type)
+            if not is_right and cells.null_count < len(rows):
+                kind = "text" if name in self._texts else "numbers"
+                raise DataError(f"{type(self).__name__}: column {name!r} is {cells.type}, not {kind}. Convert it.")
 
     def _decide(self, X: Any) -> None:
         self._n_first = n_rows(X)
         if self._kind != "table":
             return
-        self._texts = self._chosen(X)
+        self._choose(X)
+        if not self._texts:
+            return
         texts = self._texts_of(X)
         occurrences, documents = frequencies(texts)
         self._languages = languages_of(occurrences) if self.stop_words == "auto" else []
@@ -237,21 +241,22 @@ class WordCounts(TakesTables, Preparation):
         self._vocabulary = LearnedVocabulary(self.n_words, left_out, [word for _, word in kept], needed)
         self._vocabulary.tally(texts)
 
-    def _chosen(self, X: Any) -> list[str]:
-        """The columns whose words are counted."""
-        if self.columns is not None:
-            return list(self.columns)
-        kinds = {
-            field.name: suggest(field.name, X.column(field.name), field.metadata)
-            for field in X.schema
-            if field.name not in (FILE, ROW, *self._reserved) and has_text(X.column(field.name))
-        }
-        texts = [name for name, found in kinds.items() if found.kind == "text"] or list(kinds)
-        if len(texts) == 1 or any(found.kind == "text" for found in kinds.values()):
-            return texts
-        there = ", ".join(name for name in X.column_names if name not in (FILE, ROW))
-        problem = "several columns may be text" if texts else "no column is text"
-        raise DataError(f"{type(self).__name__}: {problem}; name one with columns. There are: {there}.")
+    def _choose(self, X: Any) -> None:
+        """Choose the columns whose words are counted or, without any text, those that are counts already."""
+        names = self.columns or [name for name in X.column_names if name not in (FILE, ROW, *self._reserved)]
+        texts = [name for name in names if has_text(X.column(name))]
+        numbers = [name for name in names if is_number(X.column(name).type)]
+        if self.columns is None:
+            kinds = {name: suggest(name, X.column(name), X.schema.field(name).metadata).kind for name in names}
+            texts = [name for name in texts if kinds[name] == "text"] or texts
+            numbers = [name for name in numbers if kinds[name] == "number"]
+            is_clear = len(texts) < 2 or kinds[texts[0]] == "text"
+        else:
+            is_clear = len(texts) in (0, len(names))
+        if not is_clear or not (texts or numbers):
+            problem = "it is not clear which columns are texts" if texts else "no column is text, nor counts"
+            raise DataError(f"{type(self).__name__}: {problem}; name them with columns. There are: {', '.join(names)}.")
+        self._texts, self._numbers = texts, [] if texts else numbers
 
     def _too_common(self, documents: Mapping[str, int]) -> dict[str, int]:
         most = self.max_share * self._n_first if self._n_first >= FEW else self._n_first
@@ -272,17 +277,28 @@ class WordCounts(TakesTables, Preparation):
             columns[0] if len(columns) == 1 else [" ".join(filter(None, texts)) for texts in zip(*columns, strict=True)]
         )
 
+    def _numbers_of(self, X: Any) -> np.ndarray:
+        """The numbers of every row."""
+        counts = np.column_stack([as_floats(X.column(name)) for name in self._numbers])
+        if np.isnan(counts).any():
+            row, column = map(int, np.argwhere(np.isnan(counts))[0])
+            raise DataError(f"{type(self).__name__}: row {row}, column {self._numbers[column]!r}: missing value.")
+        return counts
+
     def _encode(self, X: Any) -> Any:
-        return X if self._vocabulary is None else self._vocabulary.count(self._texts_of(X))
+        if self._vocabulary is None:
+            return self._numbers_of(X) if self._kind == "table" else X
+        return self._vocabulary.count(self._texts_of(X))
 
     def _encode_and_count(self, X: Any) -> tuple[Any, Any]:
         if self._vocabulary is None:
-            return X, None
+            return self._encode(X), None
         grown = self._vocabulary.copied()
         return grown.grow(self._texts_of(X)), grown
 
     def _watch(self, X: Any) -> None:
-        self._watch_counts(self._encode_and_count(X)[1])
+        if self._vocabulary is not None:
+            self._watch_counts(self._encode_and_count(X)[1])
 
     def _watch_counts(self, counts: Any) -> None:
         self._vocabulary = counts
@@ -294,7 +310,7 @@ class WordCounts(TakesTables, Preparation):
     # ---- contract --------------------------------------------------------------------------------
 
     def _decided(self) -> Any:
-        return [self._texts, None if self._vocabulary is None else self._vocabulary.names]
+        return [self._texts, self._numbers, None if self._vocabulary is None else self._vocabulary.names]
 
     def has_same_form_as(self, other: Preparation) -> bool:
         """Whether two preparations count the same words in the same columns, as far as both have words there."""
@@ -302,7 +318,7 @@ class WordCounts(TakesTables, Preparation):
             return False
         ours, theirs = self._ready(), other._ready()
         if ours._vocabulary is None or theirs._vocabulary is None:
-            return ours._vocabulary is theirs._vocabulary
+            return ours._vocabulary is theirs._vocabulary and ours._numbers == theirs._numbers
         return ours._texts == theirs._texts and ours._vocabulary.agrees_with(theirs._vocabulary)
 
     def _merge_decided(self, other: "WordCounts") -> None:

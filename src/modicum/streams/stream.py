@@ -49,6 +49,7 @@ def stream(
     header: bool | None = None,
     skip_bad_rows: bool = False,
     as_text: Sequence[str] | str = (),
+    documents: str | None = None,
 ) -> "Stream":
     """Read rows from almost anything, in chunks and bounded memory.
 
@@ -57,10 +58,11 @@ def stream(
     - arrays, sparse matrices (converted to CSR once) and anything else two-dimensional that can be sliced by rows;
     - data frames of pandas, polars, pyarrow and others, through Arrow;
     - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, JSON (an array of objects), svmlight, text (one per
-      line), .npy (read in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole); text
-      formats may be compressed with gzip, bzip2, xz or Zstandard, told by the first bytes;
+      line, or per file with `documents="files"`), .npy (read in blocks) and .npz (`file.npz:name` if it has several
+      arrays; the array is loaded whole); text formats may be compressed with gzip, bzip2, xz or Zstandard, told by the
+      first bytes;
     - a folder or a glob: its files in sorted order, all of one format; stray files are skipped; subfolders are ignored,
-      except in folders of images, which become a table with the column `path`;
+      except in folders of images, which become a table with the column `path`, and of documents;
     - `Paths(...)`: several files, folders, globs or URLs as one source;
     - URLs such as s3://bucket/x.parquet, through fsspec (`modicum[cloud]`);
     - `-`, standard input: CSV, JSON lines, a JSON array or an Arrow stream, also compressed, told by the first bytes;
@@ -118,9 +120,15 @@ def stream(
         Whether the first line of CSV holds the names of columns. By default it is detected in each file.
     skip_bad_rows : bool, default=False
         Leave out rows of CSV and JSON that have a wrong number of cells or a cell that does not match its column,
-        rather than raise a DataError. `Stream.bad_rows` counts them. Other formats have no such rows.
+        rather than raise a DataError; documents that are no text become missing values. `Stream.bad_rows` counts them.
+        Other formats have no such rows.
     as_text : list of str, or str, default=()
         Columns of CSV and JSON to read as text, whatever their cells look like; "a,b" is short for ["a", "b"].
+
+    documents : {"lines", "files"}, default=None
+        What a row of plain text is: a line, which is the default, or a whole file. With "files", a folder is read with
+        its subfolders, files of any name are texts unless their ending is that of another format, and the columns are
+        `path` and `text`. With "lines", standard input is text unless it is JSON or Arrow.
 
     Returns
     -------
@@ -140,7 +148,7 @@ def stream(
     if isinstance(source, Stream):
         return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
-    text = TextOptions(delimiter, header, skip_bad_rows, _names(as_text))
+    text = TextOptions(delimiter, header, skip_bad_rows, _names(as_text), documents)
     return Stream(
         open_reader(source, Wanted(as_keys(columns), **keys, raw=raw, text=text), follow=follow, files=files or ()),
         arrays,
