@@ -25,8 +25,7 @@ TEXTS = ("category", "text", "image")  # kinds of columns that are read as text:
 WORDS = ("document", "n_words", "vocabulary", "stop_words")  # options for learners that count words
 
 Document = Annotated[
-    str | None,
-    typer.Option(help="What a document is in plain text: line or file. Default: file, if there are several."),
+    str | None, typer.Option(help="What a document is in plain text: line or file. Default: file if there are several.")
 ]
 Features = Annotated[str, typer.Option(help="What describes pictures: descriptors, or module:function of one's own.")]
 

@@ -578,7 +578,7 @@ def _with_form_of(ours: Learner, theirs: Learner) -> Learner:
     if budgets[0] == budgets[1] and ours.column_names_ == theirs.column_names_:
         return theirs
     same = copy.deepcopy(theirs)
-    vars(same).update({name: vars(ours)[name] for name in ("budget", "_column_names") if name in vars(ours)})
+    same.__dict__.update({name: vars(ours)[name] for name in ("budget", "_column_names") if name in vars(ours)})
     return same
 
 
