@@ -13,6 +13,8 @@ TEXTS = [
     for animal, place in (("cat", "Rome"), ("dog", "Oslo"))
 ]
 
+COLORS = ["red", "green", "blue", "grey"]
+
 
 @pytest.fixture
 def fit(monkeypatch, tmp_path, modicum_command):
@@ -68,7 +70,9 @@ def test_lines_of_several_files(fit, tmp_path):
 
 
 def test_a_column_of_text(fit, tmp_path):
-    pq.write_table(pa.table({"id": range(60), "body": TEXTS, "kind": ["x", "y"] * 30}), tmp_path / "t.parquet")
+    pq.write_table(
+        pa.table({"id": range(60), "body": TEXTS, "kind": ["red", "blue", "grey"] * 20}), tmp_path / "t.parquet"
+    )
     model, said = fit("t.parquet", "--n-words", 5, "--stop-words", "the,and,of,is,here,number")
     assert sorted(counter(model).words_) == ["cat", "dog", "oslo", "rome"]
     assert "counted words of body" in said
@@ -90,6 +94,16 @@ def test_a_stream_of_a_table(fit):
     assert "rome" in counter(fit("-", "--columns", "body", stdin=stdin)[0]).words_
 
 
+def test_rows_of_one_document(fit, tmp_path, modicum_command):
+    lines = ["chapter,line", *(f"{i // 3},{text} {COLORS[i // 15]}" for i, text in enumerate(TEXTS))]
+    (tmp_path / "book.csv").write_text("\n".join(lines))
+    model, _ = fit("book.csv", "--document", "chapter", "--columns", "line", "--chunk-size", 7)
+    assert model.n_seen_ == 20
+    assert sorted(counter(model).words_) == sorted(COLORS)  # all chapters have the others
+    told = modicum_command("predict", "state.mcm", "book.csv", "--document", "chapter", "--csv").stdout
+    assert len(told.splitlines()) == 21
+
+
 def test_hashed_words_and_shards(fit, tmp_path, modicum_command):
     (tmp_path / "a.txt").write_text("\n".join(TEXTS[:40]))
     (tmp_path / "b.txt").write_text("\n".join(TEXTS[40:]))
@@ -108,7 +122,7 @@ def test_options_that_do_not_apply(fit, tmp_path, modicum_command):
     (tmp_path / "a.txt").write_text("\n".join(TEXTS))
     wrong = [
         (("--types", "text=category"), "--types: words are counted in columns of text"),
-        (("--document", "page"), "--document takes line or file"),
+        (("--document", "page"), "no column 'page'"),
         (("--vocabulary", "known"), 'vocabulary must be "learned" or "hashed"'),
     ]
     for options, message in wrong:

@@ -122,7 +122,7 @@ class TestTables:
             WordCounts(**params).fit(pa.table(table)).transform(pa.table(table))
 
     def test_later_tables_must_have_the_columns(self):
-        counter = WordCounts().fit(pa.table(self.TABLE))
+        counter = WordCounts(max_share=1.0).fit(pa.table(self.TABLE))
         with pytest.raises(DataError, match="no column 'title'"):
             counter.partial_fit(pa.table({"name": ["x"]}))
         with pytest.raises(DataError, match="not text"):
@@ -165,6 +165,14 @@ class TestLeftOut:
         counter = WordCounts(9, stop_words=["Rothaus", "don't"]).fit(["red rothaus don house"])
         assert counter.words_ == ["house", "red"]
         assert "2 words as told" in counter.summary_
+
+    def test_nothing_is_left(self):
+        with pytest.raises(
+            DataError, match="the first 3 documents have no words to count, 2 are left out, such as the, of"
+        ):
+            WordCounts().fit(["the the of", "of the", "the"])
+        with pytest.raises(DataError, match=r"no words to count\. Change"):
+            WordCounts().fit(["1 2 3", ""])
 
     @pytest.mark.parametrize("wrong", ["english", [1], 3])
     def test_other_values_are_refused(self, wrong):

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from modicum.cli import options as o
 from modicum.cli.output import free_name, writer
-from modicum.cli.preparing import Document, Features, read_documents
+from modicum.cli.preparing import Document, Features, open_documents
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
@@ -49,12 +49,10 @@ def predict(
     _check_array(output, learner)
     import_features(features)
     reading = TextReading.take_from(given).text_options() | {"chunk_size": chunk_size}
-    if learner.traits.tables and final_learner(learner)._counts_words:
-        reading["documents"] = read_documents(document, source, is_table=learner.steps_[0]._texts != [TEXT_COLUMN])
     if learner.traits.tables:
         if columns is not None:
             raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")
-        rows = stream(as_paths(source), raw=True, **reading)
+        rows = _raw_rows(learner, source, document, reading)
     else:
         rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
     kept = kept_columns(keep, rows)
@@ -66,6 +64,18 @@ def predict(
             progress.show(learner, rows.position)
     if output:
         say(f"{rows.position:,} rows predicted; see {output}")
+
+
+def _raw_rows(learner: Any, source: list[str], document: str | None, reading: dict[str, Any]) -> Stream:
+    """Rows of a table, or documents if words were counted."""
+
+    def open_rows(**how: Any) -> Stream:
+        return stream(as_paths(source), raw=True, **reading, **how)
+
+    if not final_learner(learner)._counts_words:
+        return open_rows()
+    is_plain = getattr(learner.steps_[0], "_texts", [TEXT_COLUMN]) == [TEXT_COLUMN]
+    return open_documents(document, source, open_rows, is_plain=is_plain)
 
 
 def kept_columns(text: str | None, rows: Stream) -> list[str]:

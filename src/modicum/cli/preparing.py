@@ -2,7 +2,9 @@
 
 import copy
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,10 +24,11 @@ from modicum.streams import Stream
 MOST_NAMES = 1_000  # of columns that a learner is told
 TEXTS = ("category", "text", "image")  # kinds of columns that are read as text: 01234 is not a number there
 
+DOCUMENTS = {"line": "lines", "file": "files"}
 WORDS = ("document", "n_words", "vocabulary", "stop_words")  # options for learners that count words
 
 Document = Annotated[
-    str | None, typer.Option(help="What a document is in plain text: line or file. Default: file if there are several.")
+    str | None, typer.Option(help="A document of text: line, file, or a column whose value all its rows have.")
 ]
 Features = Annotated[str, typer.Option(help="What describes pictures: descriptors, or module:function of one's own.")]
 
@@ -155,9 +158,11 @@ class Preparing(Reading):
         if compares_texts(learner):
             return self._texts(self.open(source, None, **self.raw_options(source), **more))
         raw = self.raw_options(source) if learner.traits.tables else {}
+        seed = getattr(learner, "random_state", None)
         if raw and final_learner(learner)._counts_words:
-            raw["documents"] = read_documents(self.document, source, is_table=self.columns is not None)
-        return self.open(source, getattr(learner, "random_state", None), **raw, **more)
+            open_rows = partial(self.open, source, seed, **raw, **more)
+            return open_documents(self.document, source, open_rows, is_plain=self.columns is None)
+        return self.open(source, seed, **raw, **more)
 
     def _texts(self, rows: Stream) -> Stream:
         """Rows of one column of texts as a list of strings."""
@@ -196,14 +201,17 @@ def preparation_in(path: Path, kind: type[Any]) -> Any:
     return copy.deepcopy(first)
 
 
-def read_documents(asked: str | None, source: Sources, *, is_table: bool) -> str | None:
-    """What a row of plain text is: as asked for, or a file if there are several. Says so if it is."""
-    known = {None: None if is_table else documents_in(source), "line": "lines", "file": "files"}
-    if asked not in known:
-        raise ValueError(f"--document takes line or file; got {asked!r}.")
-    if asked is None and known[asked] == "files":
+def open_documents(asked: str | None, source: Sources, open_rows: Callable[..., Stream], *, is_plain: bool) -> Stream:
+    """Rows that are documents: lines, files, or rows joined by a column, as asked for or as the source suggests.
+
+    `is_plain` tells that standard input may be plain text.
+    """
+    if asked is not None and asked not in DOCUMENTS:
+        return open_rows().joined(asked)
+    documents = DOCUMENTS[asked] if asked else documents_in(source) if is_plain or not is_stdin(source) else None
+    if asked is None and documents == "files":
         say("every file is a document; for every line to be one, take --document line")
-    return known[asked]
+    return open_rows(documents=documents)
 
 
 def names_in(text: str | None) -> list[str] | None:

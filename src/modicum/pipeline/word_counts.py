@@ -236,10 +236,20 @@ class WordCounts(TakesTables, Preparation):
         there_may_be_more = self._n_first >= self.n_first or X.nbytes > WAITING_BYTES
         least = self.min_documents if self._n_first >= FEW else 1
         ranked = sorted((-count, word) for word, count in documents.items() if count >= least and word not in left_out)
+        if not ranked:
+            raise self._nothing_left(left_out)
         kept = ranked[: self.n_words - int(LATER * self.n_words) * there_may_be_more]
         needed = -kept[-1][0] if len(kept) < len(ranked) else least
         self._vocabulary = LearnedVocabulary(self.n_words, left_out, [word for _, word in kept], needed)
         self._vocabulary.tally(texts)
+
+    def _nothing_left(self, left_out: Mapping[str, int]) -> DataError:
+        common = sorted((word for word in left_out if left_out[word]), key=left_out.__getitem__, reverse=True)
+        such_as = f", {len(common):,} are left out, such as {', '.join(common[:SHOWN])}" if common else ""
+        return DataError(
+            f"{type(self).__name__}: the first {self._n_first:,} documents have no words to count{such_as}. Change "
+            "min_documents, max_share or stop_words, or check whether these are texts."
+        )
 
     def _choose(self, X: Any) -> None:
         """Choose the columns whose words are counted or, without any text, those that are counts already."""

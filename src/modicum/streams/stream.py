@@ -22,6 +22,7 @@ from modicum.streams.readers import open_reader
 from modicum.streams.readers.base import Reader, count, pick
 from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.dialect import TextOptions
+from modicum.streams.readers.joined import Joined
 from modicum.streams.readers.mapped import Mapped
 from modicum.streams.readers.objects import OBJECT_BYTES
 
@@ -328,6 +329,15 @@ class Stream:
         """The same stream with rows as `change(X)` makes them, block by block; `columns` are their names."""
         other = copy(self)
         other._reader = Mapped(self._reader, change, columns)
+        return other
+
+    def joined(self, column: str) -> "Stream":
+        """A stream of documents: consecutive rows of a raw table with the same value in a column become one row.
+
+        Texts that differ within a document are joined; of other columns, the first value stays. Rows are numbered anew.
+        """
+        other = copy(self)
+        other._reader = Joined(self._reader, column)
         return other
 
     def _check(self) -> None:
