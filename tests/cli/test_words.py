@@ -46,7 +46,7 @@ def test_lines_of_a_file(fit, tmp_path):
     model, said = fit("lines.txt")
     assert model.n_seen_ == 60
     assert {"cat", "dog", "rome", "oslo"} <= set(counter(model).words_)
-    assert "counted words of text" in said
+    assert "learned from 4 words of text, in 5,000 columns" in said
     assert "function words (English)" in said
 
 
@@ -69,13 +69,21 @@ def test_lines_of_several_files(fit, tmp_path):
     assert fit("a.txt", "--document", "file")[0].n_seen_ == 1
 
 
+def test_a_checkpoint_is_of_one_kind_of_documents(fit, tmp_path, modicum_command):
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS))
+    assert fit("a.txt", "--checkpoint", "c.mcm")[0].n_seen_ == 60
+    (tmp_path / "a.txt").write_text("\n".join([*TEXTS, "a last line"]))
+    assert fit("a.txt", "--checkpoint", "c.mcm")[0].n_seen_ == 61
+    options = ("-k", 2, "--random-state", 0, "--checkpoint", "c.mcm", "--document", "file")
+    assert "document" in modicum_command("fit", "exemplars", "a.txt", *options, expect=1).stderr
+
+
 def test_a_column_of_text(fit, tmp_path):
-    pq.write_table(
-        pa.table({"id": range(60), "body": TEXTS, "kind": ["red", "blue", "grey"] * 20}), tmp_path / "t.parquet"
-    )
+    table = pa.table({"id": range(60), "body": TEXTS, "kind": ["red", "blue", "grey"] * 20})
+    pq.write_table(table, tmp_path / "t.parquet")
     model, said = fit("t.parquet", "--n-words", 5, "--stop-words", "the,and,of,is,here,number")
     assert sorted(counter(model).words_) == ["cat", "dog", "oslo", "rome"]
-    assert "counted words of body" in said
+    assert "words of body" in said
     assert fit("t.parquet", "--columns", "kind", "--stop-words", "none")[0].n_seen_ == 60
 
 
@@ -115,7 +123,15 @@ def test_hashed_words_and_shards(fit, tmp_path, modicum_command):
     assert both.n_seen_ == 60
     assert counter(both).vocabulary == "hashed"
     told = modicum_command("show", "both.mcm").stdout
-    assert "counted words of text (hashed into 50 columns)" in told
+    assert "words of text, hashed into 50 columns" in told
+
+
+def test_a_small_budget_has_fewer_words(fit, tmp_path):
+    (tmp_path / "a.txt").write_text("\n".join(TEXTS))
+    model, _ = fit("a.txt", "--budget", "1 MiB")
+    assert counter(model).n_words == 2**20 // 4 // 384
+    assert model.nbytes_ <= 2**20
+    assert counter(fit("a.txt")[0]).n_words == 5000
 
 
 def test_options_that_do_not_apply(fit, tmp_path, modicum_command):

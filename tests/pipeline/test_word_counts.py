@@ -78,7 +78,7 @@ class TestCounting:
     def test_texts_without_words_are_empty_rows(self):
         counter = WordCounts(20, stop_words="none").fit(["red house", None, "", "1 2 3", "red"])
         assert counter.transform(["", None, "42", "blue", "red\0house"]).sum(axis=1).A1.tolist() == [0, 0, 0, 0, 2]
-        assert "3 documents have no words that do" in counter.summary_
+        assert "3 documents without a word that has one" in counter.summary_
 
     def test_any_batches_are_the_same(self, monkeypatch):
         from modicum.pipeline import words
@@ -99,7 +99,7 @@ class TestTables:
         table = pa.table(self.TABLE | {"body": [f"Body of document x{i} is here" for i in range(30)]})
         counter = WordCounts(200, max_share=1.0, min_documents=1, stop_words="none").fit(table)
         assert {"title", "body"} <= set(counter.words_)
-        assert "counted words of title, body" in counter.summary_
+        assert "words of title, body, in 200 columns" in counter.summary_
         chosen = WordCounts(200, columns=["body"], max_share=1.0, stop_words="none").fit(table)
         assert "title" not in chosen.words_
         assert "body" in chosen.words_
@@ -166,13 +166,14 @@ class TestLeftOut:
         assert counter.words_ == ["house", "red"]
         assert "2 words as told" in counter.summary_
 
-    def test_nothing_is_left(self):
-        with pytest.raises(
-            DataError, match="the first 3 documents have no words to count, 2 are left out, such as the, of"
-        ):
-            WordCounts().fit(["the the of", "of the", "the"])
-        with pytest.raises(DataError, match=r"no words to count\. Change"):
-            WordCounts().fit(["1 2 3", ""])
+    def test_words_of_all_documents_if_there_are_no_others(self):
+        assert WordCounts(4).fit(["connection lost"] * 30 + ["connection"] * 20).words_ == ["connection", "lost"]
+
+    @pytest.mark.parametrize("kind", ["learned", "hashed"])
+    @pytest.mark.parametrize("texts", [["the the of", "of the", "the"], ["1 2 3", ""]])
+    def test_nothing_is_left(self, texts, kind):
+        with pytest.raises(DataError, match=rf"the first {len(texts)} documents have no words to count\."):
+            WordCounts(vocabulary=kind).fit(texts)
 
     @pytest.mark.parametrize("wrong", ["english", [1], 3])
     def test_other_values_are_refused(self, wrong):
@@ -302,7 +303,7 @@ class TestPipelines:
     def test_words_are_the_names_of_the_columns(self):
         pipeline = self.pipeline().fit(PAGES[:200])
         assert pipeline.learner_.column_names_ == list(pipeline._fitted[0].get_feature_names_out())
-        assert "counted words of text" in pipeline.summary_
+        assert "words of text, in 60 columns" in pipeline.summary_
 
     def test_chunks_do_not_matter(self):
         whole, pieces = self.pipeline(), self.pipeline()

@@ -19,11 +19,14 @@ from modicum.exceptions import DataError
 from modicum.kernels import EditDistance
 from modicum.pipeline import StreamPipeline, TableEncoder, WordCounts, final_learner, make_pipeline
 from modicum.pipeline.images import DESCRIPTORS, import_features
+from modicum.pipeline.vocabulary import BYTES_OF_WORD
+from modicum.rules.budget import as_budget
 from modicum.streams import Stream
 
 MOST_NAMES = 1_000  # of columns that a learner is told
 TEXTS = ("category", "text", "image")  # kinds of columns that are read as text: 01234 is not a number there
 
+MOST_WORDS = 5_000  # that are counted by default
 DOCUMENTS = {"line": "lines", "file": "files"}
 WORDS = ("document", "n_words", "vocabulary", "stop_words")  # options for learners that count words
 
@@ -57,7 +60,9 @@ class Preparing(Reading):
     ] = None
     image: Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")] = None
     document: Document = None
-    n_words: Annotated[int, typer.Option(help="Words that are counted, each in a column.", min=1)] = 5000
+    n_words: Annotated[
+        int | None, typer.Option(help="Columns of counted words. Default: 5000, or fewer in a small budget.", min=1)
+    ] = None
     vocabulary: Annotated[
         str, typer.Option(help="learned: columns for the most frequent words; hashed: words share columns.")
     ] = "learned"
@@ -75,7 +80,9 @@ class Preparing(Reading):
         if learner.traits.tables or learner._is_fitted() or compares_texts(learner):
             return learner
         if learner._counts_words and self.image is None and is_table(source):
-            return make_pipeline(self.word_counts(), learner, random_state=getattr(learner, "random_state", None))
+            return make_pipeline(
+                self.word_counts(learner), learner, random_state=getattr(learner, "random_state", None)
+            )
         if self.image is not None or (self.scale != "standard" and not is_table(source)):
             for name in ("exclude", "types", "prepare_like"):
                 if getattr(self, name) is not None:
@@ -86,8 +93,8 @@ class Preparing(Reading):
         learner.set_params(**{name: rows.encoded(encoder) for name, rows in given.items()})
         return make_pipeline(encoder, learner, random_state=getattr(learner, "random_state", None))
 
-    def word_counts(self) -> WordCounts:
-        """The preparation of texts, decided already if it is that of another state."""
+    def word_counts(self, learner: Learner) -> WordCounts:
+        """The preparation of texts for a learner, decided already if it is that of another state."""
         if self.prepare_like is not None:
             return preparation_in(self.prepare_like, WordCounts)
         for name in ("exclude", "types"):
@@ -95,7 +102,10 @@ class Preparing(Reading):
                 raise DataError(f"--{name}: words are counted in columns of text; name them with --columns.")
         stop_words = self.stop_words if self.stop_words in ("auto", "none") else names_in(self.stop_words)
         made = WordCounts(
-            self.n_words, columns=names_in(self.columns), vocabulary=self.vocabulary, stop_words=stop_words or "none"
+            self.n_words or words_within(getattr(learner, "budget", None)),
+            columns=names_in(self.columns),
+            vocabulary=self.vocabulary,
+            stop_words=stop_words or "none",
         )
         made._check_params()
         return made
@@ -199,6 +209,16 @@ def preparation_in(path: Path, kind: type[Any]) -> Any:
     if not isinstance(first, kind):
         raise DataError(f"--prepare-like {path}: it is the state of {type(learner).__name__}, without a preparation.")
     return copy.deepcopy(first)
+
+
+def words_within(budget: Any) -> int:
+    """How many words are counted if nobody says so: in a budget of bytes, they take a quarter at most.
+
+    >>> words_within(None), words_within("64 MiB"), words_within("1 MiB")
+    (5000, 5000, 682)
+    """
+    limit = as_budget(budget).nbytes
+    return MOST_WORDS if limit is None else max(1, min(MOST_WORDS, limit // 4 // BYTES_OF_WORD))
 
 
 def open_documents(asked: str | None, source: Sources, open_rows: Callable[..., Stream], *, is_plain: bool) -> Stream:

@@ -20,6 +20,7 @@ from modicum.state.part import Part
 
 ENTRY = 128  # bytes of a word in a dict, about
 CANDIDATES = 2  # words without a column that are watched, per column
+BYTES_OF_WORD = (1 + CANDIDATES) * ENTRY  # that a column takes at most, with the words that are watched for it
 
 
 class Reading(NamedTuple):
@@ -210,7 +211,7 @@ class LearnedVocabulary(Vocabulary):
 
     @property
     def most_bytes(self) -> int:
-        return ENTRY * ((1 + CANDIDATES) * self.n_columns + len(self.left_out)) if self._has_room() else self.nbytes
+        return BYTES_OF_WORD * self.n_columns + ENTRY * len(self.left_out) if self._has_room() else self.nbytes
 
     def _columns_of(self, words: Iterable[str]) -> np.ndarray:
         return np.array([self.columns.get(word, -1) for word in words], np.int64)

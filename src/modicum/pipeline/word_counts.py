@@ -64,7 +64,8 @@ class WordCounts(TakesTables, Preparation):
     min_documents : int, default=2
         Documents in which a word of a learned vocabulary must occur. It does not apply to fewer than 20 documents.
     max_share : float, default=0.5
-        Words in a larger share of the first documents are left out, unless there are fewer than 20 documents.
+        Words in a larger share of the first documents are left out, unless there are fewer than 20 documents, or no
+        other words.
     stop_words : "auto", "none" or list of str, default="auto"
         Words that are left out: function words of the languages of the first documents (English, German, French,
         Spanish, Italian, Portuguese or Dutch), none, or those of a list.
@@ -161,27 +162,29 @@ class WordCounts(TakesTables, Preparation):
         words = its._vocabulary
         if words is None:
             return "learned from counts as they are"
-        how = "hashed into" if self.vocabulary == "hashed" else f"{len(self.words_):,} words in"
-        said = [f"counted words of {', '.join(its._texts)} ({how} {self.n_words:,} columns)"]
+        texts = ", ".join(its._texts)
+        said = [f"learned from {_count(len(self.words_), 'word')} of {texts}, in {self.n_words:,} columns"]
+        if self.vocabulary == "hashed":
+            said = [f"learned from words of {texts}, hashed into {self.n_words:,} columns"]
         if words.n_outside:
             said.append(f"{words.n_outside / words.n_words:.1%} of all words have no column")
         if words.n_empty:
-            said.append(f"{words.n_empty:,} documents have no words that do")
+            said.append(f"{_count(words.n_empty, 'document')} without a word that has one")
         if words.left_out:
-            said.append(f"left out: {its._reasons(words.left_out)}")
+            said.append(f"left out: {its._reasons()}")
         return "; ".join(said)
 
-    def _reasons(self, left_out: Mapping[str, int]) -> str:
+    def _reasons(self) -> str:
         """Why words are left out, with examples."""
-        functional = {word for language in self._languages for word in FUNCTION_WORDS[language]}
-        common = [word for word in self.left_out_ if word not in functional and self.stop_words in ("auto", "none")]
-        reasons = [f"function words ({', '.join(self._languages)})"] if self._languages else []
-        if isinstance(self.stop_words, list | tuple):
-            reasons.append(f"{len(self.stop_words):,} words as told")
-        if common:
-            such_as = f", such as {', '.join(common[:SHOWN])}" if len(common) > SHOWN else f" ({', '.join(common)})"
-            reasons.append(f"{len(common):,} words in more than {self.max_share:.0%} of documents{such_as}")
-        return ", ".join(reasons)
+        told = [] if isinstance(self.stop_words, str) else [f"{_count(len(self.stop_words), 'word')} as told"]
+        functional = [f"function words ({', '.join(self._languages)})"] if self._languages else []
+        unwanted = set(self._unwanted())
+        common = [word for word in self.left_out_ if word not in unwanted]
+        if not common:
+            return ", ".join(functional + told)
+        such_as = f"such as {', '.join(common[:SHOWN])}" if len(common) > SHOWN else ", ".join(common)
+        share = f"{_count(len(common), 'word')} in more than {self.max_share:.0%} of documents ({such_as})"
+        return ", ".join([*functional, *told, share])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The words of all columns; "#7" for a column without one."""
@@ -228,27 +231,31 @@ class WordCounts(TakesTables, Preparation):
         texts = self._texts_of(X)
         occurrences, documents = frequencies(texts)
         self._languages = languages_of(occurrences) if self.stop_words == "auto" else []
-        left_out = self._too_common(documents) | {word: documents[word] for word in self._unwanted()}
+        least = self.min_documents if self._n_first >= FEW else 1
+        left_out = self._left_out(documents, least)
         if self.vocabulary == "hashed":
             self._vocabulary = HashedVocabulary(self.n_words, left_out)
             self._vocabulary.grow(texts)
             return
         there_may_be_more = self._n_first >= self.n_first or X.nbytes > WAITING_BYTES
-        least = self.min_documents if self._n_first >= FEW else 1
         ranked = sorted((-count, word) for word, count in documents.items() if count >= least and word not in left_out)
-        if not ranked:
-            raise self._nothing_left(left_out)
         kept = ranked[: self.n_words - int(LATER * self.n_words) * there_may_be_more]
         needed = -kept[-1][0] if len(kept) < len(ranked) else least
         self._vocabulary = LearnedVocabulary(self.n_words, left_out, [word for _, word in kept], needed)
         self._vocabulary.tally(texts)
 
-    def _nothing_left(self, left_out: Mapping[str, int]) -> DataError:
-        common = sorted((word for word in left_out if left_out[word]), key=left_out.__getitem__, reverse=True)
-        such_as = f", {len(common):,} are left out, such as {', '.join(common[:SHOWN])}" if common else ""
-        return DataError(
-            f"{type(self).__name__}: the first {self._n_first:,} documents have no words to count{such_as}. Change "
-            "min_documents, max_share or stop_words, or check whether these are texts."
+    def _left_out(self, documents: Mapping[str, int], least: int) -> dict[str, int]:
+        """Words that are not counted; those of most documents are, if there are no others."""
+        unwanted = {word: documents[word] for word in self._unwanted()}
+        most = self.max_share * self._n_first if self._n_first >= FEW else self._n_first
+        too_common = {word: count for word, count in documents.items() if count > most}
+        frequent = {word for word, count in documents.items() if count >= least}
+        for left_out in (too_common | unwanted, unwanted):
+            if not frequent <= left_out.keys():
+                return left_out
+        raise DataError(
+            f"{type(self).__name__}: the first {self._n_first:,} documents have no words to count. Change "
+            "min_documents or stop_words, or check whether these are texts."
         )
 
     def _choose(self, X: Any) -> None:
@@ -267,10 +274,6 @@ class WordCounts(TakesTables, Preparation):
             problem = "it is not clear which columns are texts" if texts else "no column is text, nor counts"
             raise DataError(f"{type(self).__name__}: {problem}; name them with columns. There are: {', '.join(names)}.")
         self._texts, self._numbers = texts, [] if texts else numbers
-
-    def _too_common(self, documents: Mapping[str, int]) -> dict[str, int]:
-        most = self.max_share * self._n_first if self._n_first >= FEW else self._n_first
-        return {word: count for word, count in documents.items() if count > most}
 
     def _unwanted(self) -> list[str]:
         """Words that are left out whatever their frequency."""
@@ -344,3 +347,7 @@ class WordCounts(TakesTables, Preparation):
         words = vars(self).get("_vocabulary")
         if words is not None and type(words) is not KINDS[self.vocabulary]:
             raise Violation(f"{self.vocabulary}, as its vocabulary is")
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
