@@ -29,7 +29,7 @@ def fit(monkeypatch, tmp_path, modicum_command):
 
 
 def counter(pipeline):
-    first = pipeline.steps_[0]
+    first = pipeline.preparation_
     assert isinstance(first, WordCounts)
     return first
 

@@ -74,7 +74,7 @@ def _raw_rows(learner: Any, source: list[str], document: str | None, reading: di
 
     if not final_learner(learner)._counts_words:
         return open_rows()
-    is_plain = getattr(learner.steps_[0], "_texts", [TEXT_COLUMN]) == [TEXT_COLUMN]
+    is_plain = getattr(learner.preparation_, "_texts", [TEXT_COLUMN]) == [TEXT_COLUMN]
     return open_documents(document, source, open_rows, is_plain=is_plain)
 
 

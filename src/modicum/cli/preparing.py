@@ -205,7 +205,7 @@ def compares_texts(learner: Learner) -> bool:
 def preparation_in(path: Path, kind: type[Any]) -> Any:
     """The preparation in a state file, which must be of this kind."""
     learner = load(path)
-    first = learner.steps_[0] if isinstance(learner, StreamPipeline) else learner
+    first = learner.preparation_ if isinstance(learner, StreamPipeline) else learner
     if not isinstance(first, kind):
         raise DataError(f"--prepare-like {path}: it is the state of {type(learner).__name__}, without a preparation.")
     return copy.deepcopy(first)

@@ -83,7 +83,7 @@ class StreamPipeline(TakesTables):
     Attributes
     ----------
     learner_, encoder_ : the fitted last step, and the fitted TableEncoder or None
-    steps_ : list of the fitted steps
+    preparation_ : the fitted first step, or None
     summary_ : str
         What was learned from and what was ignored.
 
@@ -374,17 +374,17 @@ class StreamPipeline(TakesTables):
         return self._ready()._fitted[-1]
 
     @property
-    def steps_(self) -> list[Learner]:
-        return list(self._ready()._fitted)
+    def preparation_(self) -> Preparation | None:
+        first, *others = self._ready()._fitted
+        return first if others else None
 
     @property
     def encoder_(self) -> TableEncoder | None:
-        first = self._ready()._fitted[0]
-        return first if isinstance(first, TableEncoder) else None
+        return self.preparation_ if isinstance(self.preparation_, TableEncoder) else None
 
     @property
     def summary_(self) -> str:
-        said = getattr(self._ready()._fitted[0], "summary_", "learned from all columns")
+        said = getattr(self.preparation_, "summary_", "learned from all columns")
         rows = "row" if self._n_dropped == 1 else "rows"
         return f"{said}; {self._n_dropped:,} {rows} with missing values left out" if self._n_dropped else said
 

@@ -65,7 +65,7 @@ def write_report(
     learner._check_fitted()
     pictures = None
     pipeline = learner if isinstance(learner, StreamPipeline) else None
-    if pipeline is not None and hasattr(pipeline.steps_[0], "summary_"):
+    if pipeline is not None and hasattr(pipeline.preparation_, "summary_"):
         learned_from = pipeline.summary_ if learned_from is None else learned_from
     if isinstance(learner, StreamPipeline) and learner.encoder_ is not None:
         preparation = learner.encoder_.decisions_ if preparation is None else preparation
