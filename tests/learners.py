@@ -118,6 +118,7 @@ LEARNERS |= {
         modicum.make_pipeline(modicum.TableEncoder(100), modicum.StreamSVC()),
     ],
     "TableEncoder": [modicum.TableEncoder(100), modicum.TableEncoder(scale="standard")],
+    "WordCounts": [modicum.WordCounts(n_first=100), modicum.WordCounts(50, vocabulary="hashed")],
 }
 
 NO_LABELS = "labels_ of a plain list can't be found again: rows are not kept, and lists can't be weakly referenced"
@@ -146,6 +147,7 @@ EXPECTED_FAILURES = {  # of scikit-learn's checks, with the reason
     "StreamSVC": dict.fromkeys(EQUIVALENCE, ORDER),
     "SparseGPRegressor": NO_WEIGHTS,
     "PrincipalComponents": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
+    "WordCounts": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
     "ExemplarClustering": {"check_clustering": NO_LABELS},
     "StreamGaussianMixture": {EQUIVALENCE[0]: SEEDS},
     "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: SEEDS},

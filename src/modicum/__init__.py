@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from modicum.pipeline import RandomFeatures as RandomFeatures
     from modicum.pipeline import StreamPipeline as StreamPipeline
     from modicum.pipeline import TableEncoder as TableEncoder
+    from modicum.pipeline import WordCounts as WordCounts
     from modicum.pipeline import make_pipeline as make_pipeline
     from modicum.regress import KRLS as KRLS
     from modicum.regress import PrototypeRegressor as PrototypeRegressor
@@ -87,6 +88,7 @@ PREPARATIONS = {
     "RandomFeatures": "pipeline",
     "StreamPipeline": "pipeline",
     "TableEncoder": "pipeline",
+    "WordCounts": "pipeline",
 }
 _HOMES = {
     **LEARNERS,

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 from modicum.exceptions import StateError
-from modicum.pipeline import text
-from modicum.pipeline.text import HashedText, folded
+from modicum.pipeline import text, words
+from modicum.pipeline.text import HashedText
+from modicum.pipeline.words import folded
 from modicum.rules.invariants import check_invariants
 from modicum.state.files import from_bytes, to_bytes
 
@@ -124,8 +125,8 @@ def test_any_batches_are_the_same(monkeypatch):
     some = [*SENTENCES[:50], None, "北京", ""]
     coder = HashedText().learn(some)
     X = coder.encode(some)
-    monkeypatch.setattr(text, "AT_ONCE", 3)
-    monkeypatch.setattr(text, "LETTERS_AT_ONCE", 200)
+    monkeypatch.setattr(words, "AT_ONCE", 3)
+    monkeypatch.setattr(words, "LETTERS_AT_ONCE", 200)
     assert (HashedText().learn(some)._table() == coder._table()).all()
     assert abs(coder.encode(some) - X).max() < 1e-6
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from modicum.contract.learner import Learner, Traits
+from modicum.rows import is_sparse
 from modicum.rules.budget import as_budget
 
 ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "decision_function")
@@ -71,7 +72,8 @@ def check_answers(model: Learner, X: np.ndarray) -> None:
     """Ask for all answers; numbers among them must be finite."""
     for name, found in outputs(model, X).items():
         if name in ANSWERS and found.dtype.kind == "f":
-            assert np.isfinite(found).all(), f"{name} returns numbers that are not finite"
+            values = found.data if is_sparse(found) else found
+            assert np.isfinite(values).all(), f"{name} returns numbers that are not finite"
 
 
 def functions_of(model: Learner) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def fit_command(cls: type[Learner]) -> Any:
         renew(run)
 
     fit.__doc__ = ENTRIES[cls.__name__].summary
-    return o.with_options(fit, [*o.constructor_options(cls), *Job.options()])
+    return o.with_options(fit, [*o.constructor_options(cls), *Job.options(words=cls._counts_words is not False)])
 
 
 def learner_in(path: str) -> str:

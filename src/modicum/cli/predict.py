@@ -8,15 +8,16 @@ from sklearn.base import is_classifier
 
 from modicum.cli import options as o
 from modicum.cli.output import free_name, writer
-from modicum.cli.preparing import Features
+from modicum.cli.preparing import Document, Features, open_documents
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, as_paths, naming_source
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
+from modicum.pipeline import final_learner
 from modicum.pipeline.images import DESCRIPTORS, import_features
-from modicum.pipeline.tables import as_written
+from modicum.pipeline.tables import TEXT_COLUMN, as_written
 from modicum.streams import Chunk, Stream, stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
@@ -31,6 +32,7 @@ def predict(
     keep: Keep = None,
     chunk_size: ChunkSize = None,
     features: Features = DESCRIPTORS,
+    document: Document = None,
     csv: o.Csv = False,
     table: o.Table = False,
     **given: Any,
@@ -50,7 +52,7 @@ def predict(
     if learner.traits.tables:
         if columns is not None:
             raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")
-        rows = stream(as_paths(source), raw=True, **reading)
+        rows = _raw_rows(learner, source, document, reading)
     else:
         rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
     kept = kept_columns(keep, rows)
@@ -62,6 +64,18 @@ def predict(
             progress.show(learner, rows.position)
     if output:
         say(f"{rows.position:,} rows predicted; see {output}")
+
+
+def _raw_rows(learner: Any, source: list[str], document: str | None, reading: dict[str, Any]) -> Stream:
+    """Rows of a table, or documents if words were counted."""
+
+    def open_rows(**how: Any) -> Stream:
+        return stream(as_paths(source), raw=True, **reading, **how)
+
+    if not final_learner(learner)._counts_words:
+        return open_rows()
+    is_plain = getattr(learner.preparation_, "_texts", [TEXT_COLUMN]) == [TEXT_COLUMN]
+    return open_documents(document, source, open_rows, is_plain=is_plain)
 
 
 def kept_columns(text: str | None, rows: Stream) -> list[str]:

@@ -1,7 +1,10 @@
 """How rows are prepared before they are learned: the options, and the pipeline that they make."""
 
 import copy
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,18 +12,27 @@ import typer
 
 from modicum.cli.printing import say
 from modicum.cli.rows_file import RowsFile
-from modicum.cli.sources import Reading, Sources, has_no_types, is_stdin, is_table
+from modicum.cli.sources import Reading, Sources, documents_in, has_no_types, is_stdin, is_table
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
 from modicum.kernels import EditDistance
-from modicum.pipeline import StreamPipeline, TableEncoder, make_pipeline
+from modicum.pipeline import StreamPipeline, TableEncoder, WordCounts, final_learner, make_pipeline
 from modicum.pipeline.images import DESCRIPTORS, import_features
+from modicum.pipeline.vocabulary import BYTES_OF_WORD
+from modicum.rules.budget import as_budget
 from modicum.streams import Stream
 
 MOST_NAMES = 1_000  # of columns that a learner is told
 TEXTS = ("category", "text", "image")  # kinds of columns that are read as text: 01234 is not a number there
 
+MOST_WORDS = 5_000  # that are counted by default
+DOCUMENTS = {"line": "lines", "file": "files"}
+WORDS = ("document", "n_words", "vocabulary", "stop_words")  # options for learners that count words
+
+Document = Annotated[
+    str | None, typer.Option(help="A document of text: line, file, or a column whose value all its rows have.")
+]
 Features = Annotated[str, typer.Option(help="What describes pictures: descriptors, or module:function of one's own.")]
 
 
@@ -47,11 +59,30 @@ class Preparing(Reading):
         typer.Option(help="State file whose preparation is taken, so that results can be merged.", metavar="STATE"),
     ] = None
     image: Annotated[str | None, typer.Option(help="Rows are images of this shape, such as 28x28 or 32x32x3.")] = None
+    document: Document = None
+    n_words: Annotated[
+        int | None, typer.Option(help="Columns of counted words. Default: 5000, or fewer in a small budget.", min=1)
+    ] = None
+    vocabulary: Annotated[
+        str, typer.Option(help="learned: columns for the most frequent words; hashed: words share columns.")
+    ] = "learned"
+    stop_words: Annotated[
+        str, typer.Option(help="Words not to count: auto function words of the language; none; or a list a,b,c.")
+    ] = "auto"
+
+    @classmethod
+    def options(cls, *, without: tuple[str, ...] = (), words: bool = False) -> list[inspect.Parameter]:
+        """The fields as parameters of a command; those about words only if they are asked for."""
+        return super().options(without=without if words else (*without, *WORDS))
 
     def pipeline(self, learner: Learner, source: Sources) -> Learner:
         """The learner, with the preparation of its rows in front if there is something to prepare."""
         if learner.traits.tables or learner._is_fitted() or compares_texts(learner):
             return learner
+        if learner._counts_words and self.image is None and is_table(source):
+            return make_pipeline(
+                self.word_counts(learner), learner, random_state=getattr(learner, "random_state", None)
+            )
         if self.image is not None or (self.scale != "standard" and not is_table(source)):
             for name in ("exclude", "types", "prepare_like"):
                 if getattr(self, name) is not None:
@@ -62,10 +93,27 @@ class Preparing(Reading):
         learner.set_params(**{name: rows.encoded(encoder) for name, rows in given.items()})
         return make_pipeline(encoder, learner, random_state=getattr(learner, "random_state", None))
 
+    def word_counts(self, learner: Learner) -> WordCounts:
+        """The preparation of texts for a learner, decided already if it is that of another state."""
+        if self.prepare_like is not None:
+            return preparation_in(self.prepare_like, WordCounts)
+        for name in ("exclude", "types"):
+            if getattr(self, name) is not None:
+                raise DataError(f"--{name}: words are counted in columns of text; name them with --columns.")
+        stop_words = self.stop_words if self.stop_words in ("auto", "none") else names_in(self.stop_words)
+        made = WordCounts(
+            self.n_words or words_within(getattr(learner, "budget", None)),
+            columns=names_in(self.columns),
+            vocabulary=self.vocabulary,
+            stop_words=stop_words or "none",
+        )
+        made._check_params()
+        return made
+
     def encoder(self) -> TableEncoder:
         """The preparation, decided already if it is that of another state."""
         if self.prepare_like is not None:
-            return preparation_in(self.prepare_like)
+            return preparation_in(self.prepare_like, TableEncoder)
         made = TableEncoder(
             columns=names_in(self.columns),
             exclude=names_in(self.exclude) or (),
@@ -120,7 +168,11 @@ class Preparing(Reading):
         if compares_texts(learner):
             return self._texts(self.open(source, None, **self.raw_options(source), **more))
         raw = self.raw_options(source) if learner.traits.tables else {}
-        return self.open(source, getattr(learner, "random_state", None), **raw, **more)
+        seed = getattr(learner, "random_state", None)
+        if raw and final_learner(learner)._counts_words:
+            open_rows = partial(self.open, source, seed, **raw, **more)
+            return open_documents(self.document, source, open_rows, is_plain=self.columns is None)
+        return self.open(source, seed, **raw, **more)
 
     def _texts(self, rows: Stream) -> Stream:
         """Rows of one column of texts as a list of strings."""
@@ -150,13 +202,36 @@ def compares_texts(learner: Learner) -> bool:
     return given == "edit-distance" or isinstance(given, EditDistance)
 
 
-def preparation_in(path: Path) -> TableEncoder:
-    """The preparation in a state file."""
+def preparation_in(path: Path, kind: type[Any]) -> Any:
+    """The preparation in a state file, which must be of this kind."""
     learner = load(path)
-    encoder = learner.encoder_ if isinstance(learner, StreamPipeline) else learner
-    if not isinstance(encoder, TableEncoder):
+    first = learner.preparation_ if isinstance(learner, StreamPipeline) else learner
+    if not isinstance(first, kind):
         raise DataError(f"--prepare-like {path}: it is the state of {type(learner).__name__}, without a preparation.")
-    return copy.deepcopy(encoder)
+    return copy.deepcopy(first)
+
+
+def words_within(budget: Any) -> int:
+    """How many words are counted if nobody says so: in a budget of bytes, they take a quarter at most.
+
+    >>> words_within(None), words_within("64 MiB"), words_within("1 MiB")
+    (5000, 5000, 682)
+    """
+    limit = as_budget(budget).nbytes
+    return MOST_WORDS if limit is None else max(1, min(MOST_WORDS, limit // 4 // BYTES_OF_WORD))
+
+
+def open_documents(asked: str | None, source: Sources, open_rows: Callable[..., Stream], *, is_plain: bool) -> Stream:
+    """Rows that are documents: lines, files, or rows joined by a column, as asked for or as the source suggests.
+
+    `is_plain` tells that standard input may be plain text.
+    """
+    if asked is not None and asked not in DOCUMENTS:
+        return open_rows().joined(asked)
+    documents = DOCUMENTS[asked] if asked else documents_in(source) if is_plain or not is_stdin(source) else None
+    if asked is None and documents == "files":
+        say("every file is a document; for every line to be one, take --document line")
+    return open_rows(documents=documents)
 
 
 def names_in(text: str | None) -> list[str] | None:

@@ -115,9 +115,10 @@ class Job(Preparing):
         seen = learner._position if learner._is_fitted() else 0  # rows of other sources, which it learned before
         if self.checkpoint is None:
             return _Place(learner, first_row=seen)
-        run = _identity(
-            learner, " ".join(as_paths(source).sources), self.as_dict() | ({"continued": True} if seen else {})
-        )
+        more: dict[str, Any] = {"continued": True} if seen else {}
+        if self.document is not None:
+            more["document"] = self.document
+        run = _identity(learner, " ".join(as_paths(source).sources), self.as_dict() | more)
         checkpoint = Checkpoint(self.checkpoint, every=parse_seconds(self.every), run=run)
         found = checkpoint.resume()
         if found is None:

@@ -12,7 +12,7 @@ from modicum.cli.printing import say
 from modicum.exceptions import DataError
 from modicum.streams import Paths, Stream, stream
 from modicum.streams.readers.files import find_files_so_far
-from modicum.streams.readers.formats import IMAGES
+from modicum.streams.readers.formats import IMAGES, TEXT
 
 MOST_NAMES = 20  # of columns in one line
 SHOWN = 5  # files in one line
@@ -109,6 +109,16 @@ def has_no_types(source: Sources) -> bool:
     """Whether types of columns are inferred: of CSV and JSON."""
     found = None if is_stdin(source) else find_files_so_far(as_paths(source))
     return found is not None and "as_text" in found.format.options
+
+
+def documents_in(source: Sources) -> str:
+    """What a document is where texts are: a file, if there are several text files, or a line."""
+    if is_stdin(source):
+        return "lines"
+    found = find_files_so_far(as_paths(source))
+    if found is None:  # none of a known format in the folder itself
+        return "lines" if find_files_so_far(as_paths(source), "files") is None else "files"
+    return "files" if found.format is TEXT and len(found.files) > 1 else "lines"
 
 
 def is_pictures(source: Sources) -> bool:

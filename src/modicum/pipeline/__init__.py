@@ -7,6 +7,7 @@ from modicum.pipeline.principal_components import PrincipalComponents
 from modicum.pipeline.random_features import RandomFeatures
 from modicum.pipeline.stream_pipeline import StreamPipeline, final_learner, make_pipeline
 from modicum.pipeline.table_encoder import TableEncoder
+from modicum.pipeline.word_counts import WordCounts
 
 __all__ = [
     "OneByOne",
@@ -15,6 +16,7 @@ __all__ = [
     "RandomFeatures",
     "StreamPipeline",
     "TableEncoder",
+    "WordCounts",
     "final_learner",
     "make_pipeline",
     "use_features",

@@ -1,6 +1,7 @@
 """Preparations are decided by the first rows and then stay fixed, so that early and late rows compare."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +37,23 @@ class Preparation(TransformerMixin, Learner):
 
     def _watch(self, X: Any) -> None:
         """Hook: look at rows after the first ones."""
+
+    def _encode_and_count(self, X: Any) -> tuple[Any, Any]:
+        """Hook: the numbers of checked rows, and what `_watch_counts` takes in once they have been learned."""
+        return self._encode(X), None
+
+    def _watch_counts(self, counts: Any) -> None:
+        """Hook: take in what `_encode_and_count` found in rows after the first ones."""
+
+    def _reserve(self, names: Mapping[str, str]) -> None:
+        """Hook: leave out columns for a reason, before any row comes: targets and weights."""
+
+    def _stay(self) -> None:
+        """Hook: from now on, give the same numbers for the same rows."""
+
+    def _most_bytes(self) -> int:
+        """Bytes that are ever held once the first rows have decided."""
+        return self.nbytes_
 
     def _decided(self) -> Any:
         """Hook: what was decided, to compare with another preparation."""

@@ -14,11 +14,11 @@ from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
 from modicum.contract.validation import check_all_or_none
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
-from modicum.pipeline.columns.column import Counts
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
 from modicum.pipeline.tables import TakesTables, as_written, filled
+from modicum.pipeline.word_counts import WordCounts
 from modicum.rows import BufferedRows, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
@@ -83,6 +83,7 @@ class StreamPipeline(TakesTables):
     Attributes
     ----------
     learner_, encoder_ : the fitted last step, and the fitted TableEncoder or None
+    preparation_ : the fitted first step, or None
     summary_ : str
         What was learned from and what was ignored.
 
@@ -199,9 +200,10 @@ class StreamPipeline(TakesTables):
             Z, sample = X, self.__dict__.pop("_sample", None)
             for _, step in self.steps[:-1]:
                 own = copy.deepcopy(step) if step._is_fitted() else clone(step)
-                if isinstance(own, TableEncoder) and not own._is_fitted():
+                if own._is_fitted():
+                    own._stay()
+                else:
                     own._reserve(self._reserved)
-                if not own._is_fitted():
                     own.partial_fit(Z if sample is None else sample)._end_of_stream()
                 if not fitted:
                     X, y, weight, ids = self._without_gaps(own, X, y, weight, ids)
@@ -227,7 +229,7 @@ class StreamPipeline(TakesTables):
         limit = as_budget(params.get("budget")).nbytes
         if limit is None:
             return learner
-        taken = sum(step.nbytes_ for step in preparations)
+        taken = sum(step._most_bytes() for step in preparations)
         if taken > limit // 2:
             raise as_budget(params["budget"]).too_small(2 * taken, f"{type(self).__name__}: the preparation")
         room = limit - taken
@@ -252,10 +254,10 @@ class StreamPipeline(TakesTables):
                 Z, counts = self._prepare_and_count(fitted, X)
             learner = fitted[-1]
             self._teach(learner, Z, y, weight, keys)
-            if is_first and isinstance(encoder, TableEncoder) and len(fitted) == 2 and Z.shape[1] <= MOST_NAMES:
-                learner._column_names = list(encoder.get_feature_names_out())
             if counts is not None:
                 encoder._watch_counts(counts)
+            if is_first or isinstance(encoder, WordCounts):  # which goes on finding words
+                _name_columns(fitted)
             self._keep_records(learner, X, keys, ids)
         self._n_keys += len(ids)
 
@@ -282,11 +284,11 @@ class StreamPipeline(TakesTables):
             X = step.transform(X)
         return X
 
-    def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, list[Counts] | None]:
-        """Prepared rows, and what an encoder watches of them, to be added once they have been learned."""
+    def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, Any]:
+        """Prepared rows, and what the first preparation watches of them, to be added once they have been learned."""
         encoder, *rest = fitted
-        if not rest or not isinstance(encoder, TableEncoder):
-            return self._prepare(fitted, X), None
+        if not rest:
+            return X, None
         Z, counts = encoder._encode_and_count(encoder._check_rows(X, reset=False))
         return self._prepare(rest, Z), counts
 
@@ -372,13 +374,17 @@ class StreamPipeline(TakesTables):
         return self._ready()._fitted[-1]
 
     @property
+    def preparation_(self) -> Preparation | None:
+        first, *others = self._ready()._fitted
+        return first if others else None
+
+    @property
     def encoder_(self) -> TableEncoder | None:
-        first = self._ready()._fitted[0]
-        return first if isinstance(first, TableEncoder) else None
+        return self.preparation_ if isinstance(self.preparation_, TableEncoder) else None
 
     @property
     def summary_(self) -> str:
-        said = "learned from all columns" if self.encoder_ is None else self.encoder_.summary_
+        said = getattr(self.preparation_, "summary_", "learned from all columns")
         rows = "row" if self._n_dropped == 1 else "rows"
         return f"{said}; {self._n_dropped:,} {rows} with missing values left out" if self._n_dropped else said
 
@@ -482,8 +488,10 @@ class StreamPipeline(TakesTables):
                 )
         if self._records is not None and self._stream_number == other._stream_number:
             raise self._same_rows()
-        for ours, theirs in zip(self._fitted, other._fitted, strict=True):
-            ours.merge(_with_budget_of(ours, theirs))
+        for ours, theirs in zip(self._fitted[:-1], other._fitted[:-1], strict=True):
+            ours.merge(theirs)
+        _name_columns(self._fitted)
+        self._fitted[-1].merge(_with_form_of(self._fitted[-1], other._fitted[-1]))
         if self._records is not None and other._records is not None:
             self._records.merge(other._records, kept_ids(self._fitted[-1]))
             self._hold_records()
@@ -555,12 +563,22 @@ def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:
     return (take(X, index), *(None if column is None else column[index] for column in columns))
 
 
-def _with_budget_of(ours: Learner, theirs: Learner) -> Learner:
-    """The other side's learner, with this side's share of the budget: records differ in size."""
-    if not hasattr(ours, "budget") or ours.budget == theirs.budget:
+def _name_columns(fitted: Sequence[Any]) -> None:
+    """Tell a learner behind one preparation the names of its columns, if they are few or words."""
+    first = fitted[0]
+    if len(fitted) == 2 and (
+        isinstance(first, WordCounts) or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
+    ):
+        fitted[-1]._column_names = list(first.get_feature_names_out())
+
+
+def _with_form_of(ours: Learner, theirs: Learner) -> Learner:
+    """The other side's learner, with this side's share of the budget, as records differ in size, and its names."""
+    budgets = [getattr(side, "budget", None) for side in (ours, theirs)]
+    if budgets[0] == budgets[1] and ours.column_names_ == theirs.column_names_:
         return theirs
     same = copy.deepcopy(theirs)
-    same.budget = ours.budget
+    same.__dict__.update({name: vars(ours)[name] for name in ("budget", "_column_names") if name in vars(ours)})
     return same
 
 

@@ -195,7 +195,6 @@ class TableEncoder(TakesTables, Preparation):
     # ---- deciding --------------------------------------------------------------------------------
 
     def _reserve(self, names: Mapping[str, str]) -> None:
-        """Leave out columns for a reason, before any row comes: targets and weights."""
         self._reserved = dict(names)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:

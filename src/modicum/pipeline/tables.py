@@ -23,12 +23,9 @@ class TakesTables(Learner):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         table = as_table(X)
-        kind = "dense" if table is None else "table"
-        if not reset and kind != self._kind:
-            known = {"dense": "an array", "table": "a table"}
-            raise DataError(
-                f"{type(self).__name__}: these rows are {known[kind]}; earlier rows were {known[self._kind]}."
-            )
+        if not reset and (table is None) == (self._kind == "table"):
+            now, before = ("an array", "a table") if table is None else ("a table", "an array")
+            raise DataError(f"{type(self).__name__}: these rows are {now}; earlier rows were {before}.")
         if table is None:
             return super()._check_rows(X, reset=reset)
         if not table.num_columns:

@@ -1,34 +1,21 @@
 """Text as rows of numbers: hashed TF-IDF of words and pairs of words, in a fixed number of columns."""
 
-import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from modicum.pipeline.words import END, batches, tokens_of
 from modicum.rules.invariants import Array, Whole
 from modicum.state.part import Part
 
 MOST_COUNTED = 10_000  # documents whose words are counted; more would change the weights little
-AT_ONCE = 2_000  # texts that are encoded together
-LETTERS_AT_ONCE = 2**22  # of such texts, unless one alone is longer
 PAIR_SQUARE = 0.2  # the weight of a pair of words, squared, in that of a word: pairs only refine
 LONG = 8  # words from which on a text has none that makes more than 1/LONG of its square length
 ROUNDS = 8  # of the iteration that limits such words
 SPREAD = 4  # dense columns to which a sparse one contributes
-
-_END = "\0"  # after each text
-# scripts without spaces between words: Thai, Lao, Myanmar, Khmer, Japanese, Chinese
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_INDIC = "\u0900-\u0963\u0966-\u0dff"  # whose vowel signs are no letters to `\w`
-_TOKEN = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}_])[\w{_INDIC}])+|{_END}")
-_ASCII_TOKEN = re.compile(rf"[a-z0-9]+|{_END}")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
 
 
 class HashedText(Part):
@@ -71,7 +58,7 @@ class HashedText(Part):
     def learn(self, texts: Sequence[str | None]) -> "HashedText":
         """Count in how many documents words occur; after the first 10,000 documents, weights stay as they are."""
         table = self._table()
-        for some in _batches(texts[: MOST_COUNTED - self.n_counted]):
+        for some in batches(texts[: MOST_COUNTED - self.n_counted]):
             table += np.bincount(self._counts(some)[0].indices, minlength=self.width)
             self.n_counted += len(some)
         self.columns = np.flatnonzero(table).astype(np.int32)
@@ -87,7 +74,7 @@ class HashedText(Part):
     def encode(self, texts: Sequence[str | None]) -> Any:
         """Texts as a CSR matrix of float32 with rows of length 1; a text without words is an empty row."""
         table = self._table()
-        rows = [self._encode(some, table) for some in _batches(texts)]
+        rows = [self._encode(some, table) for some in batches(texts)]
         return sparse.vstack(rows, format="csr") if rows else sparse.csr_matrix((0, self.width), dtype=np.float32)
 
     def encode_dense(self, texts: Sequence[str | None], width: int = 64) -> np.ndarray:
@@ -97,7 +84,7 @@ class HashedText(Part):
         about 1 / sqrt(width).
         """
         table, projection = self._table(), _projection(self.width, width)
-        rows = [(self._encode(some, table) @ projection).toarray() for some in _batches(texts)]
+        rows = [(self._encode(some, table) @ projection).toarray() for some in batches(texts)]
         return np.concatenate(rows) if rows else np.empty((0, width), np.float32)
 
     def _encode(self, texts: Sequence[str | None], table: np.ndarray) -> Any:
@@ -129,38 +116,15 @@ class HashedText(Part):
         return counts, order[first] >= len(hashes), np.bincount(row, minlength=len(texts))
 
 
-def _batches(texts: Sequence[str | None]) -> Iterator[list[str | None]]:
-    """Lists of texts that are encoded together, of bounded length."""
-    batch: list[str | None] = []
-    room = LETTERS_AT_ONCE
-    for text in texts:
-        room -= len(text or "")
-        if batch and (len(batch) == AT_ONCE or room < 0):
-            yield batch
-            batch, room = [], LETTERS_AT_ONCE - len(text or "")
-        batch.append(text)
-    if batch:
-        yield batch
-
-
 def _words(texts: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of all words, and the text of each."""
     from sklearn.utils import murmurhash3_32
 
-    joined = _END.join([(text or "").replace(_END, " ") for text in texts]).lower()
-    if joined.isascii():
-        tokens = _ASCII_TOKEN.findall(joined)
-    else:
-        tokens = _TOKEN.findall(folded(joined))
+    tokens = tokens_of(texts)
     codes = {token: murmurhash3_32(token, positive=True) for token in set(tokens)}
     code = np.fromiter(map(codes.__getitem__, tokens), np.uint64, len(tokens))
-    is_end = np.fromiter(map(_END.__eq__, tokens), bool, len(tokens))
+    is_end = np.fromiter(map(END.__eq__, tokens), bool, len(tokens))
     return _mixed(code[~is_end]), np.cumsum(is_end)[~is_end]
-
-
-def folded(text: str) -> str:
-    """Text without accents; letters of full width and the like become plain ones."""
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
 
 
 def _mixed(keys: np.ndarray) -> np.ndarray:

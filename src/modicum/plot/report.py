@@ -65,9 +65,10 @@ def write_report(
     learner._check_fitted()
     pictures = None
     pipeline = learner if isinstance(learner, StreamPipeline) else None
+    if pipeline is not None and hasattr(pipeline.preparation_, "summary_"):
+        learned_from = pipeline.summary_ if learned_from is None else learned_from
     if isinstance(learner, StreamPipeline) and learner.encoder_ is not None:
         preparation = learner.encoder_.decisions_ if preparation is None else preparation
-        learned_from = learner.summary_ if learned_from is None else learned_from
         pictures = next((name for name, kind, _ in preparation if kind == "image"), None)
         picks = _learned_first(_original_rows(learner) if picks is None else picks, preparation)
     context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures, pipeline)

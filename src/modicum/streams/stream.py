@@ -22,6 +22,7 @@ from modicum.streams.readers import open_reader
 from modicum.streams.readers.base import Reader, count, pick
 from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.dialect import TextOptions
+from modicum.streams.readers.joined import Joined
 from modicum.streams.readers.mapped import Mapped
 from modicum.streams.readers.objects import OBJECT_BYTES
 
@@ -49,6 +50,7 @@ def stream(
     header: bool | None = None,
     skip_bad_rows: bool = False,
     as_text: Sequence[str] | str = (),
+    documents: str | None = None,
 ) -> "Stream":
     """Read rows from almost anything, in chunks and bounded memory.
 
@@ -57,10 +59,11 @@ def stream(
     - arrays, sparse matrices (converted to CSR once) and anything else two-dimensional that can be sliced by rows;
     - data frames of pandas, polars, pyarrow and others, through Arrow;
     - files: Parquet, Arrow and Feather, CSV and TSV, JSON lines, JSON (an array of objects), svmlight, text (one per
-      line), .npy (read in blocks) and .npz (`file.npz:name` if it has several arrays; the array is loaded whole); text
-      formats may be compressed with gzip, bzip2, xz or Zstandard, told by the first bytes;
+      line, or per file with `documents="files"`), .npy (read in blocks) and .npz (`file.npz:name` if it has several
+      arrays; the array is loaded whole); text formats may be compressed with gzip, bzip2, xz or Zstandard, told by the
+      first bytes;
     - a folder or a glob: its files in sorted order, all of one format; stray files are skipped; subfolders are ignored,
-      except in folders of images, which become a table with the column `path`;
+      except in folders of images, which become a table with the column `path`, and of documents;
     - `Paths(...)`: several files, folders, globs or URLs as one source;
     - URLs such as s3://bucket/x.parquet, through fsspec (`modicum[cloud]`);
     - `-`, standard input: CSV, JSON lines, a JSON array or an Arrow stream, also compressed, told by the first bytes;
@@ -118,9 +121,15 @@ def stream(
         Whether the first line of CSV holds the names of columns. By default it is detected in each file.
     skip_bad_rows : bool, default=False
         Leave out rows of CSV and JSON that have a wrong number of cells or a cell that does not match its column,
-        rather than raise a DataError. `Stream.bad_rows` counts them. Other formats have no such rows.
+        rather than raise a DataError; documents that are no text become missing values. `Stream.bad_rows` counts them.
+        Other formats have no such rows.
     as_text : list of str, or str, default=()
         Columns of CSV and JSON to read as text, whatever their cells look like; "a,b" is short for ["a", "b"].
+
+    documents : {"lines", "files"}, default=None
+        What a row of plain text is: a line, which is the default, or a whole file. With "files", a folder is read with
+        its subfolders, files of any name are texts unless their ending is that of another format, and the columns are
+        `path` and `text`. With "lines", standard input is text unless it is JSON or Arrow.
 
     Returns
     -------
@@ -140,7 +149,7 @@ def stream(
     if isinstance(source, Stream):
         return _as_it_is(**locals())
     keys, arrays = _split_keys({"target": target, "weight": weight})
-    text = TextOptions(delimiter, header, skip_bad_rows, _names(as_text))
+    text = TextOptions(delimiter, header, skip_bad_rows, _names(as_text), documents)
     return Stream(
         open_reader(source, Wanted(as_keys(columns), **keys, raw=raw, text=text), follow=follow, files=files or ()),
         arrays,
@@ -320,6 +329,15 @@ class Stream:
         """The same stream with rows as `change(X)` makes them, block by block; `columns` are their names."""
         other = copy(self)
         other._reader = Mapped(self._reader, change, columns)
+        return other
+
+    def joined(self, column: str) -> "Stream":
+        """A stream of documents: consecutive rows of a raw table with the same value in a column become one row.
+
+        Texts that differ within a document are joined; of other columns, the first value stays. Rows are numbered anew.
+        """
+        other = copy(self)
+        other._reader = Joined(self._reader, column)
         return other
 
     def _check(self) -> None:

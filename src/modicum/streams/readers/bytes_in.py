@@ -101,11 +101,7 @@ class ByteSource:
     def text_head(self) -> bytes:
         """The first lines of a text; the last one is left out if it may be incomplete."""
         head = self.head
-        for first, what in _NOT_TEXT.items():
-            if head.startswith(first):
-                raise DataError(f"{self.name}: this is {what}.")
-        with naming(self.name):
-            refuse_nul(head)
+        check_text(head, self.name)
         if self._is_all(head):
             return head
         lines, end, _ = head.rpartition(b"\n" if b"\n" in head else b"\r")
@@ -237,6 +233,15 @@ def line_blocks(file: BinaryIO, *, live: bool = False, complete: bool = True) ->
             raise ValueError("a line is longer than 4 MiB.")
     if rest and complete:
         yield rest
+
+
+def check_text(data: bytes, name: str) -> None:
+    """Raise a DataError if the first bytes of a file are not those of a text."""
+    for first, what in _NOT_TEXT.items():
+        if data.startswith(first):
+            raise DataError(f"{name}: this is {what}.")
+    with naming(name):
+        refuse_nul(data)
 
 
 def refuse_nul(data: bytes) -> None:

@@ -36,7 +36,12 @@ _SEP = re.compile(rb'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\r|\n)', re.IGNORECASE)  
 _COMMENT = re.compile(rb"[ \t]*(#[^\r\n]*)?(?:\r\n|\r|\n)")  # or a blank line
 _WORDS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 
-_FORMATS = {"delimiter": "CSV", "header": "CSV", "as_text": "CSV and JSON"}  # to which an option applies
+_FORMATS = {  # to which an option applies
+    "delimiter": "CSV",
+    "header": "CSV",
+    "as_text": "CSV and JSON",
+    "documents": "text",
+}
 
 
 @dataclass(frozen=True)
@@ -44,18 +49,22 @@ class TextOptions:
     """What is known about a text file. None means that it is detected.
 
     `skip_bad_rows` leaves out rows with a wrong number of cells, or with a cell that does not match the type of its
-    column. Columns in `as_text` are read as text, whatever their cells look like.
+    column. Columns in `as_text` are read as text, whatever their cells look like. `documents` tells what a row of a
+    plain text is: a line or a whole file.
     """
 
     delimiter: str | None = None
     header: bool | None = None
     skip_bad_rows: bool = False
     as_text: frozenset[str] = frozenset()
+    documents: str | None = None
 
     def __post_init__(self) -> None:
         mark = _WORDS.get(self.delimiter or "", self.delimiter)
         if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
             raise DataError(f"stream: delimiter must be one ASCII character, or tab or space; got {self.delimiter!r}.")
+        if self.documents not in (None, "lines", "files"):
+            raise DataError(f'stream: documents must be "lines" or "files"; got {self.documents!r}.')
         object.__setattr__(self, "delimiter", mark)
         object.__setattr__(self, "as_text", frozenset(self.as_text))
 
@@ -66,7 +75,7 @@ class TextOptions:
         """
         for option, formats in _FORMATS.items():
             value = getattr(self, option)
-            if option not in used and value not in (None, frozenset()):
+            if option not in used and value not in (None, frozenset(), "lines"):
                 shown = ",".join(sorted(value)) if option == "as_text" else value
                 raise DataError(f"{name}: {option}={shown!r} is an option for {formats}, but this is {kind}.")
 

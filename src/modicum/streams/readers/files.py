@@ -24,11 +24,13 @@ from modicum.streams.readers.formats import (
     File,
     Format,
     array_of_npz,
+    document_by_ending,
     format_by_bytes,
     format_by_ending,
     unknown_format,
 )
 from modicum.streams.readers.json_arrays import json_file, looks_like_json
+from modicum.streams.readers.lines import Lines
 from modicum.streams.readers.live import ARROW
 from modicum.streams.readers.paths import Paths
 from modicum.streams.readers.remote import is_url, remote_files, remote_tree
@@ -57,8 +59,10 @@ def path_reader(source: str | os.PathLike[str], wanted: Wanted, files: Sequence[
 def paths_reader(paths: Paths, wanted: Wanted, files: Sequence[str] = ()) -> Reader:
     """The reader for paths; all their files must have one format. `files` of them are read first."""
     if paths.sources == ("-",):
+        if wanted.text.documents == "files":
+            raise DataError("standard input: documents='files' needs files, such as those of a folder.")
         return Tables([_stdin_table(wanted.text)], "standard input", wanted)
-    found = find_files(paths)
+    found = find_files(paths, wanted.text.documents)
     wanted.text.refuse(paths.name, found.format.name, found.format.options)
     in_turn = in_order(found.files, files)
     reader = found.format.read(in_turn, paths.name, wanted)
@@ -76,21 +80,21 @@ def in_order(files: Sequence[File], first: Sequence[str]) -> list[File]:
     return [by_name.pop(name) for name in first] + list(by_name.values())
 
 
-def find_files(paths: Paths) -> Found:
-    """All files that the paths name, in order, each once."""
-    found = _combined(paths, [_find(name) for name in paths.sources])
+def find_files(paths: Paths, documents: str | None = None) -> Found:
+    """All files that the paths name, in order, each once; `documents` tells what a row of a plain text is."""
+    found = _combined(paths, [_find(name, documents) for name in paths.sources])
     files = list(_distinct(found.files).values())
     if len(files) < len(found.files):
         _warn_of_repeated(found.files)
     return found._replace(files=files)
 
 
-def find_files_so_far(paths: Paths) -> Found | None:
+def find_files_so_far(paths: Paths, documents: str | None = None) -> Found | None:
     """The files that the paths name now, None if there are none; folders and globs may be without any yet."""
     found = []
     for name in paths.sources:
         with suppress(NothingThereError):
-            found.append(_find(name))
+            found.append(_find(name, documents))
     if not found:
         return None
     together = _combined(paths, found)
@@ -119,36 +123,39 @@ def is_one_file(name: str) -> bool:
     return not os.path.isdir(name) and (os.path.exists(name) or not glob.has_magic(name))
 
 
-def _find(name: str) -> Found:
+def _find(name: str, documents: str | None) -> Found:
     """The files of one source."""
     name = local_name(name)
     if is_url(name):
-        return _find_remote(name)
+        return _find_remote(name, documents)
     if (named := re.fullmatch(r"(.+\.npz):(.+)", name)) and not os.path.exists(name):  # one array of several
         return Found(array_of_npz(named[2]), [_existing(named[1])])
     if os.path.isdir(name):
-        return _sorted_out(name, _files_of_folder(name), is_folder=True)
+        return _sorted_out(name, _files_of_folder(name, documents), documents, is_folder=True)
     if is_one_file(name):
-        return _named(_existing(name))
+        return _named(_existing(name), documents)
     matches = sorted(glob.glob(name, recursive=True))
     files = [Path(path) for path in matches if os.path.isfile(path)]
     if matches and not files:
         raise DataError(f"{name}: only folders match. To read their files: {name.rstrip('/')}/*")
-    return _sorted_out(name, files, is_folder=False)
+    return _sorted_out(name, files, documents, is_folder=False)
 
 
-def _find_remote(url: str) -> Found:
+def _find_remote(url: str, documents: str | None) -> Found:
     files, kind = remote_files(url)
     if kind == "file":
-        return _named(files[0])
+        return _named(files[0], documents)
     if kind == "folder":
-        files = _with_subfolders(files, lambda: remote_tree(url))
-    return _sorted_out(url, files, is_folder=kind == "folder")
+        files = _with_subfolders(files, lambda: remote_tree(url), documents)
+    return _sorted_out(url, files, documents, is_folder=kind == "folder")
 
 
-def _named(file: File) -> Found:
+_BY_ENDING = {None: format_by_ending, "lines": format_by_ending, "files": document_by_ending}
+
+
+def _named(file: File, documents: str | None) -> Found:
     """A file that was named itself: its first bytes decide if its name does not."""
-    kind = format_by_ending(file.name) or format_by_bytes(file)
+    kind = _BY_ENDING[documents](file.name) or format_by_bytes(file)
     if kind is None:
         raise unknown_format(file)
     return Found(kind, [file])
@@ -164,17 +171,21 @@ def _existing(name: str) -> Path:
     return Path(name)
 
 
-def _files_of_folder(name: str) -> list[Path]:
+def _files_of_folder(name: str, documents: str | None) -> list[Path]:
     with naming(name):  # it may not be ours to read
         direct = [path for path in sorted(Path(name).iterdir()) if path.is_file()]
     walk = os.walk(name)
     return _with_subfolders(
-        direct, lambda: sorted(Path(folder, file) for folder, below, files in walk if _enter(below) for file in files)
+        direct,
+        lambda: sorted(Path(folder, file) for folder, below, files in walk if _enter(below) for file in files),
+        documents,
     )
 
 
-def _with_subfolders(direct: list[File], find_all: Callable[[], list[File]]) -> list[File]:
-    """The files of a folder, and if most are images, those of its subfolders too."""
+def _with_subfolders(direct: list[File], find_all: Callable[[], list[File]], documents: str | None) -> list[File]:
+    """The files of a folder, and if each is a document or most are images, those of its subfolders too."""
+    if documents == "files":
+        return find_all()
     data = [file for file in direct if format_by_ending(file.name) and not _stray(file)]
     if data and not _are_images(data):
         return direct
@@ -201,10 +212,10 @@ def _stray(file: File) -> str:
     return "notes" if is_note else ""
 
 
-def _sorted_out(name: str, files: Sequence[File], is_folder: bool) -> Found:
+def _sorted_out(name: str, files: Sequence[File], documents: str | None, is_folder: bool) -> Found:
     """The files of the format that decides, and the others as skipped."""
     reasons = {file: _stray(file) if is_folder else "" for file in files}
-    kinds = {file: format_by_ending(file.name) for file in files if not reasons[file]}
+    kinds = {file: _BY_ENDING[documents](file.name) for file in files if not reasons[file]}
     if not any(kinds.values()):  # such as part-00000
         kinds = {file: format_by_bytes(file) for file in kinds}
     kind = _deciding(name, kinds)
@@ -282,4 +293,7 @@ def _stdin_table(options: TextOptions) -> TableFile:
     if looks_like_json(source.head):
         options.refuse(source.name, "JSON", JSON.options)
         return json_file(source, options)
+    if options.documents == "lines":
+        options.refuse(source.name, "text")
+        return Lines(source)
     return Csv(source, options=options)

@@ -54,7 +54,7 @@ def following_reader(source: Any, wanted: Wanted, files: Sequence[str] = ()) -> 
 
 
 def _growing_file(paths: Paths, wanted: Wanted, files: Sequence[str]) -> Reader:
-    found = find_files(paths)
+    found = find_files(paths, wanted.text.documents)
     path = in_order(found.files, files)[0]
     kind = _of_lines(found.format, path)
     with path.open("rb") as file:
@@ -91,7 +91,7 @@ class Folders(Reader):
         self.wait = Wait()
         self._kind: Format | None = None  # of the files read
         self._first: Reader | None = None
-        found = find_files_so_far(paths)
+        found = find_files_so_far(paths, wanted.text.documents)
         self.files = [str(file) for file in in_order(found.files if found else [], files)[: len(files)]]
         self._sizes = {file: _size(file) for file in self.files}  # of all files, at the last look
         if found and self.files:
@@ -150,7 +150,7 @@ class Folders(Reader):
 
     def _look(self) -> bool:
         """Add files that are complete now; whether there were any."""
-        found = find_files_so_far(self._paths)
+        found = find_files_so_far(self._paths, self._wanted.text.documents)
         for file in self.files:
             check_size(file, self._sizes[file], _size(file), grows=False)
         if found is None:

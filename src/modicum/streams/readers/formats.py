@@ -20,6 +20,7 @@ from modicum.streams.readers.bytes_in import BOM, HEAD, ByteSource
 from modicum.streams.readers.columns import Wanted
 from modicum.streams.readers.csv_files import Csv
 from modicum.streams.readers.dialect import TextOptions
+from modicum.streams.readers.documents import Documents
 from modicum.streams.readers.json_arrays import json_file, looks_like_json
 from modicum.streams.readers.json_lines import JsonLines
 from modicum.streams.readers.lines import Lines
@@ -58,6 +59,10 @@ def _texts(name: str, open_source: Callable[..., TableFile], *options: str) -> F
     return _tables(name, open_file, is_text=True, options=options)
 
 
+def _documents(files: Sequence[File], name: str, options: TextOptions) -> Documents:
+    return Documents(files, name, skip_bad_rows=options.skip_bad_rows)
+
+
 IMAGES = Format(
     "images",
     lambda files, name, wanted: Tables([images.Images(files, name)], name, wanted),
@@ -72,6 +77,13 @@ TSV = _texts("TSV", partial(Csv, delimiter="\t"), "delimiter", "header", "as_tex
 JSON_LINES = _texts("JSON lines", JsonLines, "as_text")
 JSON = _texts("JSON", json_file, "as_text")
 TEXT = _texts("text", Lines)
+DOCUMENTS = Format(
+    "text files",
+    lambda files, name, wanted: Tables([_documents(files, name, wanted.text)], name, wanted),
+    is_text=True,
+    open=lambda file, options: _documents([file], str(file), options),
+    options=("documents",),
+)
 _SVMLIGHT = Format("svmlight", Svmlight, is_text=True)
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")  # second endings of text formats
@@ -109,6 +121,12 @@ def format_by_ending(name: str) -> Format | None:
         return FORMATS.get(ending)
     kind = FORMATS.get(splitext(stem)[1])
     return kind if kind and kind.is_text else None
+
+
+def document_by_ending(name: str) -> Format | None:
+    """The format of a file where texts are documents: also of names without a known ending."""
+    kind = format_by_ending(name)
+    return DOCUMENTS if kind in (None, TEXT) else kind
 
 
 def unknown_format(file: File) -> DataError:

@@ -25,7 +25,7 @@ class Images(TableFile):
 
         self.n_rows = len(paths)
         self.schema = pa.schema([pa.field("path", pa.string(), metadata=IS_IMAGE)])
-        self._batch = pa.record_batch([pa.array(map(_as_text, paths), pa.string())], schema=self.schema)
+        self._batch = pa.record_batch([pa.array(map(as_text, paths), pa.string())], schema=self.schema)
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         for row in range(start, len(self._batch), size):
@@ -35,7 +35,8 @@ class Images(TableFile):
         return [pick(self._batch, rows[rows < len(self._batch)])], len(self._batch)
 
 
-def _as_text(path: Any) -> str:
+def as_text(path: Any) -> str:
+    """A path as a text that Arrow takes."""
     text = str(path)
     try:
         text.encode()

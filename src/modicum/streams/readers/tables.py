@@ -33,6 +33,7 @@ class TableFile:
     label: str  # of the format, for messages
     schema: Any  # all columns; a text format infers them from the beginning of the file
     n_rows: int | None = None
+    row_bytes: float | None = None  # of all columns, if it is not to be guessed from their types
     rereadable = True
     background = True
     reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
@@ -126,7 +127,8 @@ class Tables(Reader):
         for file in files:
             file.reading = self._schema
         if self._raw:
-            self.row_bytes = sum(_cell_bytes(field.type) for field in self._schema)
+            guess = sum(_cell_bytes(field.type) for field in self._schema)
+            self.row_bytes = max((file.row_bytes or guess for file in files), default=guess)
             return
         schemas = [self._schema] + [file.schema for file in files if file.n_rows is not None]
         self._dtype = float_type(_numpy_type(s.field(column).type) for s in schemas for column in self.columns)
