@@ -1,8 +1,9 @@
 """Topics of documents of words: sweeps over the documents that are held, births and merges of topics (asuncion2009).
 
-Documents come in epochs. Those that are explained worst give birth to topics; sweeps over all held documents let each
-topic find its words; and topics are merged where the evidence of their words favors it, so that a birth lasts only if
-it pays. Documents that leave the memory leave their word counts in the topics, frozen.
+Documents come in epochs. A topic is born from a document whose words have more evidence as a topic of their own than
+under the present ones; sweeps over all held documents let each topic find its words; and two topics are merged where
+the evidence of their words is larger for one. So the number of topics is inferred. Documents that leave the memory
+leave their word counts in the topics, frozen.
 """
 
 import copy
@@ -10,6 +11,7 @@ import math
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from scipy.special import gammaln
 
 from modicum.rules.invariants import Array, Is, Real, Whole
 from modicum.state.part import Part
@@ -20,7 +22,7 @@ from modicum.topics.sweeps import Sweeps, frequencies
 
 SWEEPS = 10  # over all held documents, for each epoch
 PASSES = 5  # over new documents with the topics as they are
-BIRTHS = 11  # one for this many documents of an epoch
+BIRTHS = 5  # at most one for this many documents of an epoch
 LARGEST = 2.0**23  # of frozen counts: above twice of it, float32 would lose single words
 
 
@@ -90,7 +92,7 @@ class SweptTopics(Part):
             self._learn()
 
     def present(self) -> tuple[np.ndarray, np.ndarray]:
-        """Expected word counts of topics (topics, words) and pseudocounts of topics; one empty topic before any data."""
+        """Expected word counts of topics (topics, words), and alpha for each; before any data one empty topic."""
         latest = self._latest()
         return latest.sums.T.astype(np.float64), np.full(latest.n_topics, self.alpha)
 
@@ -163,8 +165,8 @@ class SweptTopics(Part):
             self.perplexity = self._completion(new)
         else:
             self.sums[:, 0] = new.sum(axis=0)
-        folded, lengths = self._folded_in(new), np.asarray(new.sum(axis=1)).ravel()
-        seeds = self._seeds(folded, lengths)
+        folded, lengths = self._folded_in(new), lengths_of(new)
+        seeds = self._seeds(folded)
         self.counts = np.concatenate([self.counts, folded.counts])
         self.documents.n_learned = len(self.documents)
         self._rename(np.arange(n_topics), n_topics + len(seeds))
@@ -172,12 +174,11 @@ class SweptTopics(Part):
         self.counts[-len(lengths) :, n_topics:] = (lengths / self.n_topics)[:, None]
         self._settle()
 
-    def _seeds(self, folded: Sweeps, lengths: np.ndarray) -> np.ndarray:
-        """The documents that topics are born from: their words are the most surprising ones, in all."""
-        losses = -folded.scores(frequencies(self.sums, self.eta))
-        excess = losses - lengths * (losses.sum() / max(lengths.sum(), 1.0))
-        worst = np.argsort(-excess, kind="stable")[: -(-len(excess) // BIRTHS)]
-        return worst[excess[worst] > 0.0]
+    def _seeds(self, folded: Sweeps) -> np.ndarray:
+        """The documents that topics are born from: a topic of its own has more evidence than the present ones."""
+        gains = log_evidence(folded.documents, self.eta) - folded.scores(frequencies(self.sums, self.eta))
+        best = np.argsort(-gains, kind="stable")[: -(-len(gains) // BIRTHS)]
+        return best[gains[best] > 0.0]
 
     def _completion(self, documents: csr_matrix) -> float:
         """Perplexity of every second word of documents, given the others."""
@@ -236,3 +237,14 @@ def as_counts(X: csr_matrix) -> csr_matrix:
     X.sum_duplicates()
     X.eliminate_zeros()
     return X
+
+
+def lengths_of(documents: csr_matrix) -> np.ndarray:
+    return np.asarray(documents.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def log_evidence(documents: csr_matrix, eta: float) -> np.ndarray:
+    """The evidence of the words of each document as a topic of its own, as in `Multinomial` but sparse."""
+    gains, ends = gammaln(documents.data.astype(np.float64) + eta) - gammaln(eta), documents.indptr
+    before = eta * documents.shape[1]
+    return np.diff(np.append(0.0, np.cumsum(gains))[ends]) + gammaln(before) - gammaln(before + lengths_of(documents))
