@@ -1,0 +1,52 @@
+"""Merges of topics that are alike: those that the evidence of their words favors."""
+
+import numpy as np
+
+from modicum.families import Multinomial
+
+SLACK = 1e-6  # for rounding: equal topics merge
+
+
+def merged_topics(sums: np.ndarray, eta: float, most: int) -> np.ndarray:
+    """For each topic of word counts (topics, words) the number of the topic it becomes part of, at most `most` in all.
+
+    Each topic has one possible partner, which explains its words best of all others. Two topics are merged if the
+    evidence of their words is larger for one topic than for two, and those that lose least if there are too many.
+    """
+    family = Multinomial(np.full(sums.shape[1], eta))
+    into = _merge_once(family, sums.copy(), most)
+    numbers, into = np.unique(into, return_inverse=True)
+    if len(numbers) <= most:
+        return into
+    fewer = np.zeros((len(numbers), sums.shape[1]))
+    np.add.at(fewer, into, sums)
+    return merged_topics(fewer, eta, most)[into]
+
+
+def _merge_once(family: Multinomial, sums: np.ndarray, most: int) -> np.ndarray:
+    """For each topic the one it is merged into, or itself; `sums` are updated.
+
+    Gains are computed again for topics that have grown; these are merged only if it gains.
+    """
+    masses = sums.sum(axis=1)
+    explained = sums @ np.log(family.means(masses, sums)).T
+    np.fill_diagonal(explained, -np.inf)
+    partners = explained.argmax(axis=1)
+    evidence = family.log_evidence(masses, sums)
+    together = family.log_evidence(masses, sums + sums[partners])
+    gains = together - evidence - evidence[partners]
+    into, has_grown, left = np.arange(len(sums)), np.zeros(len(sums), bool), len(sums)
+    for k in np.argsort(-gains, kind="stable"):
+        j = into[partners[k]]  # the partner may be part of another topic by now
+        if j == k or into[k] != k:
+            continue
+        grown = has_grown[j] or has_grown[k]
+        if grown:
+            together[k] = family.log_evidence(masses[:1], sums[None, j] + sums[k])[0]
+            gains[k] = together[k] - evidence[j] - evidence[k]
+        if gains[k] > -SLACK or (left > most and not grown):
+            sums[j] += sums[k]
+            evidence[j], has_grown[j] = together[k], True
+            into[into == k] = j
+            left -= 1
+    return into

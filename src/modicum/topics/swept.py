@@ -1,0 +1,250 @@
+"""Topics of documents of words: sweeps over the documents that are held, births and merges of topics (asuncion2009).
+
+Documents come in epochs. A topic is born from a document whose words have more evidence as a topic of their own than
+under the present ones; sweeps over all held documents let each topic find its words; and two topics are merged where
+the evidence of their words is larger for one. So the number of topics is inferred. Documents that leave the memory
+leave their word counts in the topics, frozen.
+"""
+
+import copy
+import math
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.special import gammaln
+
+from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.state.part import Part
+from modicum.topics.alike import merged_topics
+from modicum.topics.held import HeldDocuments
+from modicum.topics.limits import Limits
+from modicum.topics.sweeps import Sweeps, frequencies
+
+SWEEPS = 10  # over all held documents, for each epoch
+PASSES = 5  # over new documents with the topics as they are
+BIRTHS = 5  # at most one for this many documents of an epoch
+LARGEST = 2.0**23  # of frozen counts: above twice of it, float32 would lose single words
+
+
+class SweptTopics(Part):
+    """Topics with their word counts, and the documents that are held with their topic counts.
+
+    The result does not depend on how the stream is cut into chunks, nor on the number of threads.
+
+    Parameters
+    ----------
+    n_words : int
+        Columns of documents.
+    limits : Limits
+    eta, alpha : float
+        Pseudocounts of a word in a topic, and of a topic in a document.
+    """
+
+    _invariants = {
+        "n_words": Whole(1),
+        "capacity": Whole(1),
+        "max_topics": Whole(1),
+        "document_cost": Whole(0),
+        "nonzero_cost": Whole(0),
+        "eta": Real(above=0.0),
+        "alpha": Real(above=0.0),
+        "documents": Is(HeldDocuments, n_words="n_words", n_learned="n_learned"),
+        "counts": Array("float32", "n_learned", "n_topics", low=0.0),
+        "frozen": Array("float32", "n_words", "n_topics", low=0.0),
+        "sums": Array("float32", "n_words", "n_topics", low=0.0),
+        "n_seen": Whole("n_learned"),
+        "perplexity": Real(0.0, finite=False),
+    }
+
+    def __init__(self, n_words: int, limits: Limits, eta: float = 0.1, alpha: float = 0.05):
+        self.n_words = n_words
+        self.capacity, self.max_topics = limits.capacity, limits.max_topics
+        self.document_cost, self.nonzero_cost = limits.document_cost, limits.nonzero_cost
+        self.eta = eta
+        self.alpha = alpha
+        self.documents = HeldDocuments(n_words)
+        self.counts = np.empty((0, 1), np.float32)  # of learned documents, by topic
+        self.frozen = np.zeros((n_words, 1), np.float32)  # of documents that have left
+        self.sums = np.zeros((n_words, 1), np.float32)  # of all documents learned so far
+        self.n_seen = 0  # documents
+        self.perplexity = math.inf  # of the last epoch before it was learned
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.capacity, self.max_topics, self.document_cost, self.nonzero_cost)
+
+    @property
+    def n_topics(self) -> int:
+        return self.sums.shape[1]
+
+    @property
+    def n_documents(self) -> int:
+        """Documents that are held."""
+        return len(self.documents)
+
+    def add(self, X: csr_matrix, ids: np.ndarray, rng: np.random.Generator) -> None:
+        """Take documents, and learn from each epoch that is full."""
+        self._take(as_counts(X), ids, rng.random(X.shape[0]))
+
+    def finish(self) -> None:
+        """Learn from the documents in waiting."""
+        if self.documents.n_learned < len(self.documents):
+            self._learn()
+
+    def present(self) -> tuple[np.ndarray, np.ndarray]:
+        """Expected word counts of topics (topics, words), and alpha for each; before any data one empty topic."""
+        latest = self._latest()
+        return latest.sums.T.astype(np.float64), np.full(latest.n_topics, self.alpha)
+
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of held documents, those in waiting last, and their expected topic counts (documents, topics)."""
+        latest = self._latest()
+        waiting = latest._folded_in(latest.documents.waiting).counts
+        return latest.documents.ids, np.concatenate([latest.counts, waiting])
+
+    def merge(self, other: "SweptTopics") -> None:
+        """Absorb topics and documents of another model of the same words."""
+        here, n_learned = self.n_topics, self._n_learned + other._n_learned
+        waiting = [model.documents.pending for model in (self, other)]
+        self.documents.keep(np.arange(self.documents.n_learned))
+        if other._n_learned:
+            self._rename(np.arange(here), here + other.n_topics)
+            self.frozen[:, here:] = other.frozen
+            self.sums[:, here:] = other.sums
+            self._join_learned(other.documents, other.counts)
+            self._settle()
+        self.n_seen = n_learned
+        for documents in waiting:
+            self._take(*documents)
+
+    def _join_learned(self, others: HeldDocuments, counts: np.ndarray) -> None:
+        """Add learned documents of another memory, whose topics are the last ones of this one."""
+        mine, n = self.documents, others.n_learned
+        mine.add(others.learned, others.ids[:n], others.keys[:n])
+        is_old = np.append(np.arange(mine.n_learned) < mine.n_reservoir, np.arange(n) < others.n_reservoir)
+        age = np.append(np.arange(mine.n_learned)[::-1], np.arange(n)[::-1])  # interleaves the two windows
+        order = np.lexsort((-age, ~is_old))
+        joined = np.zeros((len(order), self.n_topics), np.float32)
+        joined[: mine.n_learned] = self.counts
+        joined[mine.n_learned :, self.n_topics - counts.shape[1] :] = counts
+        self.counts = joined[order]
+        mine.keep(order)
+        mine.n_reservoir += others.n_reservoir
+
+    @property
+    def _n_learned(self) -> int:
+        """Documents learned so far, held or not."""
+        return self.n_seen - len(self.documents) + self.documents.n_learned
+
+    def _latest(self) -> "SweptTopics":
+        """This model, or before its first epoch is full a copy that has learned from the documents in waiting."""
+        if self._n_learned:
+            return self
+        latest = copy.deepcopy(self)
+        latest.finish()
+        return latest
+
+    def _take(self, X: csr_matrix, ids: np.ndarray, keys: np.ndarray) -> None:
+        """Add documents to those in waiting; they are learned as soon as they fill an epoch."""
+        costs = self.limits.costs(np.diff(X.indptr))
+        cost, start = int(self.documents.costs(self.limits)[self.documents.n_learned :].sum()), 0
+        for i in range(len(costs)):
+            cost += int(costs[i])
+            if cost >= self.limits.epoch or i == len(costs) - 1:
+                self.documents.add(X[start : i + 1], ids[start : i + 1], keys[start : i + 1])
+                self.n_seen += i + 1 - start
+                start = i + 1
+            if cost >= self.limits.epoch:
+                self._learn()
+                cost = 0
+
+    def _learn(self) -> None:
+        """Learn from the documents in waiting."""
+        new, n_topics = self.documents.waiting, self.n_topics
+        if self._n_learned:
+            self.perplexity = self._completion(new)
+        else:
+            self.sums[:, 0] = new.sum(axis=0)
+        folded, lengths = self._folded_in(new), lengths_of(new)
+        seeds = self._seeds(folded)
+        self.counts = np.concatenate([self.counts, folded.counts])
+        self.documents.n_learned = len(self.documents)
+        self._rename(np.arange(n_topics), n_topics + len(seeds))
+        self.sums[:, n_topics:] = new[seeds].T.toarray()
+        self.counts[-len(lengths) :, n_topics:] = (lengths / self.n_topics)[:, None]
+        self._settle()
+
+    def _seeds(self, folded: Sweeps) -> np.ndarray:
+        """The documents that topics are born from: a topic of its own has more evidence than the present ones."""
+        gains = log_evidence(folded.documents, self.eta) - folded.scores(frequencies(self.sums, self.eta))
+        best = np.argsort(-gains, kind="stable")[: -(-len(gains) // BIRTHS)]
+        return best[gains[best] > 0.0]
+
+    def _completion(self, documents: csr_matrix) -> float:
+        """Perplexity of every second word of documents, given the others."""
+        given, asked = documents.copy(), documents.copy()
+        given.data[1::2], asked.data[::2] = 0.0, 0.0
+        scores = Sweeps(asked, self._folded_in(given).counts, self.alpha).scores(frequencies(self.sums, self.eta))
+        return math.exp(-float(scores.sum()) / max(float(asked.data.sum()), 1.0))
+
+    def _folded_in(self, documents: csr_matrix) -> Sweeps:
+        """New documents, with their topic counts for the topics as they are."""
+        counts = np.full((documents.shape[0], self.n_topics), 1.0, np.float32)
+        sweeps = Sweeps(documents, counts, self.alpha)
+        sweeps.assign(frequencies(self.sums, self.eta), PASSES)
+        return sweeps
+
+    def _settle(self) -> None:
+        """Sweep over all held documents, merge topics, and keep what is within the limits."""
+        sweeps = Sweeps(self.documents.learned, self.counts, self.alpha)
+        for _ in range(SWEEPS):
+            phi = frequencies(self.sums, self.eta)
+            sweeps.assign(phi)
+            self.sums = self.frozen + sweeps.collect(phi)
+        into = merged_topics(self.sums.T.astype(np.float64), self.eta, self.max_topics)
+        self._rename(into, int(into.max()) + 1)
+        self._evict()
+
+    def _evict(self) -> None:
+        """Drop documents beyond the limits; their words stay in the topics."""
+        stay, n_reservoir = self.documents.surviving(self.limits)
+        leave = np.setdiff1d(np.arange(self.documents.n_learned), stay)
+        if len(leave):
+            sweeps = Sweeps(self.documents.learned[leave], self.counts[leave], self.alpha)
+            phi = frequencies(self.sums, self.eta)
+            sweeps.assign(phi)
+            self.frozen = self.frozen + sweeps.collect(phi)
+            self.counts = self.counts[stay]
+            self.documents.keep(stay)
+        self.documents.n_reservoir = n_reservoir
+        if self.frozen.max(initial=0.0) > LARGEST:
+            self.sums -= self.frozen / 2
+            self.frozen /= 2
+
+    def _rename(self, into: np.ndarray, n_topics: int) -> None:
+        """Make topic k part of topic into[k] of `n_topics`: every birth and merge goes through here."""
+        for name in ("counts", "frozen", "sums"):
+            old = getattr(self, name)
+            moved = np.zeros((len(old), n_topics), np.float32)
+            for k, j in enumerate(into):
+                moved[:, j] += old[:, k]
+            setattr(self, name, moved)
+
+
+def as_counts(X: csr_matrix) -> csr_matrix:
+    """Documents as they are held: each word once, in float32."""
+    X = csr_matrix(X, dtype=np.float32, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+def lengths_of(documents: csr_matrix) -> np.ndarray:
+    return np.asarray(documents.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def log_evidence(documents: csr_matrix, eta: float) -> np.ndarray:
+    """The evidence of the words of each document as a topic of its own, as in `Multinomial` but sparse."""
+    gains, ends = gammaln(documents.data.astype(np.float64) + eta) - gammaln(eta), documents.indptr
+    before = eta * documents.shape[1]
+    return np.diff(np.append(0.0, np.cumsum(gains))[ends]) + gammaln(before) - gammaln(before + lengths_of(documents))
