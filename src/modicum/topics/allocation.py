@@ -1,4 +1,4 @@
-"""Allocation of a budget to the rows of an epoch, clumps, topics and groups of documents (gomes2008topics, eq. 3.26)."""
+"""Allocation of a budget to an epoch, clumps, topics and groups of documents (gomes2008topics, eq. 3.26)."""
 
 import math
 from bisect import bisect_left
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from modicum.clumps.allocation import CLUMPS_PER_COMPONENT, Cost
 from modicum.rules.budget import Budget
 
-DOCUMENT_BYTES = 20  # of a document in the epoch: its size, its id, and the index that each of its rows has
+ITEM_BYTES = 28  # of an item: its weight, the index of its document and, if it is the first one, its size and id
+GROUP_BYTES = 24  # of a group of documents: its size and id, and the first of its counts in a clump
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class TopicAllocation:
     Only a budget of bytes covers topics.
     """
 
-    epoch: int  # rows
+    epoch: int  # items
     cost: Cost
     cell: float  # of the count of a clump in a group of documents
     left: float  # for everything but the epoch
@@ -47,7 +48,7 @@ def allocate(
     max_groups: int | None,
     n_features: int,
     n_statistics: int,
-    itemsize: int,
+    item_bytes: int,
     fixed_bytes: int,
     what: str,
 ) -> TopicAllocation:
@@ -58,8 +59,8 @@ def allocate(
             total, cost = amount * n_features, Cost(n_features, n_statistics + 1)
             cell, per_statistic, per_group = 1.0, 0, 0
         else:
-            total, cell, per_statistic, per_group = amount - fixed_bytes, 8.0, 8, DOCUMENT_BYTES
-            cost = Cost(n_features * itemsize + 8 + DOCUMENT_BYTES, 8 * (n_statistics + 2))
+            total, cell, per_statistic, per_group = amount - fixed_bytes, 8.0, 8, GROUP_BYTES
+            cost = Cost(item_bytes + ITEM_BYTES, 8 * (n_statistics + 2))
         rows = max(1, int(total / cost.row) // 2) if epoch is None else epoch
         left = total - rows * cost.row
         groups = max(2, math.isqrt(max(0, int(left / (2 * cell))))) if max_groups is None else max_groups

@@ -13,7 +13,8 @@ import numpy as np
 
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
 from modicum.families import Family
-from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.rows import take
+from modicum.rules.invariants import Array, Is, Real
 from modicum.rules.params import NULL, TRUTH
 from modicum.state.part import Part
 from modicum.topics.allocation import TopicAllocation
@@ -48,7 +49,6 @@ class ClumpedTopics(Part):
         "by_group": Array("float64", None, None, low=0.0),
         "free_energy": Real(),
         "is_current": TRUTH,
-        "n_buffered": Whole(0),
         "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
     }
 
@@ -58,20 +58,30 @@ class ClumpedTopics(Part):
         self.by_group = np.empty((0, 0))  # N_sk of the groups there were after the last round
         self.free_energy = 0.0
         self.is_current = False  # whether the topics were learned from all rows
-        self.n_buffered = 0  # rows since the last compression, as they were given
-        self.n_seen = 0
         self.rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
 
-    def add(
-        self, rows: Any, weights: np.ndarray, begins: np.ndarray, ids: np.ndarray, n_rows: int, settings: Settings
-    ) -> None:
-        """Add the items of `n_rows` rows; a round follows when the epoch is full."""
-        self.memory.add(rows, weights, begins, ids)
-        self.n_buffered += n_rows
-        self.n_seen += n_rows
-        self.is_current = False
-        if self.n_buffered == settings.allocation.epoch:
-            self._compress(self.build(settings), settings)
+    def add(self, rows: Any, weights: np.ndarray, begins: np.ndarray, ids: np.ndarray, settings: Settings) -> None:
+        """Add items; a round follows whenever an epoch is full.
+
+        `begins` is True where a document begins, and `ids` has the id of the document of each item.
+        """
+        epoch, done = settings.allocation.epoch, 0
+        while done < len(begins):
+            part = slice(done, min(done + epoch - self.n_buffered, len(begins)))
+            self.memory.add(take(rows, part), weights[part], begins[part], ids[part][begins[part]])
+            self.is_current, done = False, part.stop
+            if self.n_buffered == epoch:
+                self._compress(self.build(settings), settings)
+
+    @property
+    def n_buffered(self) -> int:
+        """Items of the current epoch."""
+        return self.memory.memory.n_buffered
+
+    def fit(self, settings: Settings) -> Fit:
+        """The topics of everything in memory, without a search: the last ones updated, or the first ones."""
+        search, model = self._search(settings)
+        return search.run(model) if self.topics is None else search.update(model)
 
     def build(self, settings: Settings) -> Fit:
         """Model building: learn the topics of everything in memory."""
@@ -81,13 +91,14 @@ class ClumpedTopics(Part):
         self._take(fit)
         sizes = len(self.memory.memory.clump_counts), len(self.memory.sizes)
         seconds = time.perf_counter() - started
-        self.rounds.record(self.n_seen, self.memory.n_documents, len(fit.model), fit.free_energy, *sizes, seconds)
+        self.rounds.record(
+            self.memory.memory.n_seen, self.memory.n_documents, len(fit.model), fit.free_energy, *sizes, seconds
+        )
         return fit
 
     def _take(self, fit: Fit) -> None:
-        model = fit.model
-        self.topics = Topics(model.family, model.counts, model.sums, model.proportions.alpha)
-        self.by_group = model.proportions.counts[: len(self.by_group)]
+        self.topics = fit.model.topics
+        self.by_group = fit.model.proportions.counts[: len(self.by_group)]
         self.free_energy, self.is_current = fit.free_energy, True
 
     def _search(self, settings: Settings) -> tuple[Search, Model]:
@@ -103,7 +114,27 @@ class ClumpedTopics(Part):
         items = memory.items(family)
         by_group = np.repeat(items.by_group(items.counts[:, None]) / len(known), len(known), axis=1)
         by_group[: len(self.by_group)] = self.by_group
-        return search, Model(family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha), np.zeros(len(known)))
+        return search, Model(
+            family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha), np.zeros(len(known))
+        )
+
+    def merge(self, other: "ClumpedTopics", settings: Settings) -> None:
+        """Absorb topics and memory of another model, which both have had a round."""
+        assert self.topics is not None and other.topics is not None
+        mine, theirs, family = self.topics, other.topics, self.topics.family
+        n_mine, n_theirs = len(self.memory.sizes), len(other.memory.sizes)
+        by_group = np.zeros((n_mine + n_theirs, len(mine) + len(theirs)))
+        by_group[: len(self.by_group), : len(mine)] = self.by_group
+        by_group[n_mine : n_mine + len(other.by_group), len(mine) :] = other.by_group
+        self.memory.merge(other.memory, family, theirs.family)
+        self.topics = Topics(
+            family,
+            np.append(mine.counts, theirs.counts),
+            np.concatenate([mine.sums, family.translated_from(theirs.family, theirs.counts, theirs.sums)]),
+            np.append(mine.alpha, theirs.alpha),
+        )
+        self.by_group = by_group
+        self._compress(self.build(settings), settings)
 
     def _compress(self, fit: Fit, settings: Settings) -> None:
         """Compress the memory, to make room for the next epoch."""
@@ -116,11 +147,14 @@ class ClumpedTopics(Part):
             by_group = np.stack([np.bincount(into, column) for column in by_group.T], axis=1)
         items = memory.items(fit.model.family)
         proportions = Proportions(memory.sizes, by_group, fit.model.proportions.alpha)
-        growth = _growth(settings.horizon_items, items.counts.sum()), _growth(settings.horizon_documents, memory.sizes.sum())
+        growth = (
+            _growth(settings.horizon_items, items.counts.sum()),
+            _growth(settings.horizon_documents, memory.sizes.sum()),
+        )
         compression = TopicCompression(items, labels, proportions, *growth, allocation.cost, allocation.cell)
         groups = compression.run(allocation.beside(len(fit.model), len(memory.sizes)))
         memory.keep(items, groups, compression.is_loose)
-        self.by_group, self.n_buffered = by_group, 0
+        self.by_group = by_group
 
 
 def _growth(horizon: float | None, total: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from modicum.numeric.parallel import run_tiles
-from modicum.rows import is_sparse
+from modicum.rows import as_csr, is_sparse
 
 TILE_DOCUMENTS = 64
 
@@ -44,6 +44,11 @@ class Documents:
     def of_items(self) -> np.ndarray:
         """The document of each item."""
         return np.repeat(np.arange(len(self)), np.diff(self.borders))
+
+    def one_hot(self, like: Any) -> Any:
+        """Words as rows of a CSR matrix, each with a 1 in its column, of the dtype and width of another matrix."""
+        ones, borders = np.ones(len(self.words), like.dtype), np.arange(len(self.words) + 1)
+        return as_csr(ones, self.words, borders, like.shape[1])
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each document."""

@@ -1,8 +1,9 @@
 """Search for topics: updates, splits and merges (gomes2008topics, section 3.5.1; candidates ranked as in ueda2000).
 
-Every update raises the free energy, a lower bound of the log-evidence (eq. 3.29 with the opposite sign). A split divides
-the items of one topic between two and leaves all others as they are; a merge adds two topics up. So the gains of several
-splits and merges of different topics add up, and all that gain are made together.
+Every update raises the free energy, a lower bound of the log-evidence (eq. 3.29 with the opposite sign). A split
+divides the items of one topic between two and leaves all others as they are; a merge adds two topics up. So the gains
+of several splits and merges of different topics add up, and all that are worth it are made together: a topic must
+raise the free energy by the least gain.
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +17,12 @@ from modicum._jit.groups import add_to_groups
 from modicum.families import Family
 from modicum.topics.grouped_items import GroupedItems
 from modicum.topics.proportions import LEAST_ALPHA, Proportions
+from modicum.topics.topics import Topics
 
 CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
 MEMBER = 0.01  # items with a smaller share in a topic do not take part in its split
+PROGRESS = 0.1  # of the least gain: changes must be worth more, or the search ends
 COARSE = 10  # times the tolerance, for updates between splits
 UNCHANGED = 0.05  # after a failed split, a topic is tried again once its count has changed by more than this
 EMPTY = 1e-3  # of the lightest item: topics with a smaller count are removed
@@ -39,6 +42,11 @@ class Model:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    @property
+    def topics(self) -> Topics:
+        """The topics alone."""
+        return Topics(self.family, self.counts, self.sums, self.proportions.alpha)
 
     @property
     def evidence(self) -> np.ndarray:
@@ -91,7 +99,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Change:
-    """Topics that others replace, and the gain in free energy."""
+    """Topics that others replace, and the gain: in free energy, less what more topics must raise it by."""
 
     gone: list[int]
     new: Model
@@ -159,7 +167,11 @@ class Search:
         gone = [k for change in changes for k in change.gone]
         kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
         better = self.update(kept.adding([change.new for change in changes]), COARSE)
-        return better if better.free_energy - fit.free_energy > self._least_gain else None
+        return better if self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain else None
+
+    def _worth(self, fit: Fit) -> float:
+        """The free energy, less what all topics must raise it by."""
+        return fit.free_energy - self._least_gain * len(fit.model)
 
     # ---- updates ---------------------------------------------------------------------------------
 
@@ -200,7 +212,7 @@ class Search:
         changes += [self._merge(fit, *pair) for pair in self._nearest_pairs(fit)]
         found: list[Change] = []
         room, used = self._max_topics - len(fit.model), set[int]()
-        for change in sorted((one for one in changes if one.gain > self._least_gain), key=lambda one: -one.gain):
+        for change in sorted((one for one in changes if one.gain > 0), key=lambda one: -one.gain):
             more = len(change.new) - len(change.gone)
             if used.isdisjoint(change.gone) and more <= room:
                 used.update(change.gone)
@@ -227,7 +239,7 @@ class Search:
         projections = fit.model.family.projections(weights, averages, ONE_GROUP)
         for along in projections.T:
             change = self._halves(fit, k, which, along > 0)
-            if change is not None and change.gain > self._least_gain:
+            if change is not None and change.gain > 0:
                 return change
         return None
 
@@ -242,7 +254,7 @@ class Search:
             part = expit(members.difference(halves))
         halves = members.divided(whole, part)
         both = members.divided(whole, np.ones(len(which))).taking([0])
-        gain = halves.score - both.score + members.weights @ (entr(part) + entr(1 - part))
+        gain = halves.score - both.score + members.weights @ (entr(part) + entr(1 - part)) - self._least_gain
         return Change([k], halves, float(gain)) if (halves.counts > 0).all() else None
 
     def _nearest_pairs(self, fit: Fit) -> list[tuple[int, int]]:
@@ -260,4 +272,4 @@ class Search:
         both = pair.added_up()
         one, two = (fit.shares[:, k] / self._items.counts for k in (i, j))
         lost = self._items.counts @ (entr(one) + entr(two) - entr(one + two))
-        return Change([i, j], both, float(both.score - pair.score - lost))
+        return Change([i, j], both, float(both.score - pair.score - lost + self._least_gain))
