@@ -4,9 +4,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 
+from modicum.clumps.splits import split_softly
 from modicum.families import as_family
 from modicum.mixture.components import Components, is_number
-from modicum.mixture.splits import split_softly
 
 
 def assert_all_there(components, items):

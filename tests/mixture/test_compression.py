@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from modicum.clumps.allocation import Cost
+from modicum.clumps.items import Items
 from modicum.families import FullGaussian, as_family
 from modicum.mixture.components import Components
-from modicum.mixture.compression import Compression, Cost
-from modicum.mixture.items import Items
+from modicum.mixture.compression import MixtureCompression
 
 
 def cost_of(items):
@@ -21,8 +22,8 @@ def components_of(items, labels):
 
 
 def compress(items, labels, limit, growth=2.0):
-    compression = Compression(items, growth, 1.0, cost_of(items))
-    groups = compression.run(components_of(items, labels), 1e-3, limit)
+    compression = MixtureCompression(items, growth, cost_of(items), components_of(items, labels), 1e-3)
+    groups = compression.run(limit)
     spent = sum(
         len(group) * cost_of(items).row if compression.is_loose(group) else cost_of(items).clump for group in groups
     )
@@ -98,6 +99,7 @@ def test_the_group_that_gains_most_is_split_first():
     X[200:300, 0] += 50
     X[300:, 0] += 60
     items = Items.of_rows(FullGaussian(covariance=1.0).bind(X, np.ones(400)), X, np.ones(400))
-    compression = Compression(items, 1.0, 1.0, Cost(row=2, clump=6))
+    known = components_of(items, np.repeat([0, 1], 200))
+    compression = MixtureCompression(items, 1.0, Cost(row=2, clump=6), known, 1e-3)
     groups = compression._split_up([np.arange(200), np.arange(200, 400)], limit=18)  # two clumps, and room for a third
     assert sorted(map(tuple, groups)) == [tuple(range(200)), tuple(range(200, 300)), tuple(range(300, 400))]

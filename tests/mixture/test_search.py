@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import entr, gammaln, logsumexp
 
+from modicum.clumps.items import Items
 from modicum.families import FullGaussian, as_family
 from modicum.mixture import search
 from modicum.mixture.components import Components
-from modicum.mixture.items import Items
 from modicum.mixture.search import Fit, Search, first_components
 from modicum.mixture.sticks import Sticks
 
@@ -58,7 +58,7 @@ def test_free_energy_rises_at_every_update(name, seed, make_items, make_componen
     known = make_components(items, 1 + seed % 6, seed)
     last = -np.inf
     for _ in range(40):
-        fit = Fit(known, items.expect(known))
+        fit = Fit(known, items.expect(known.scores))
         now = fit.free_energy
         assert now >= last - 1e-8 * abs(now)
         known = known.updated(fit.expectation.counts, fit.expectation.sums)
@@ -72,11 +72,11 @@ def test_a_fixed_point_has_the_collapsed_free_energy(name, seed, make_items, mak
     items = make_items(name, seed=seed, count=15)
     known = make_components(items, 3, seed)
     for _ in range(3000):
-        found = items.expect(known)
+        found = items.expect(known.scores)
         last, known = known, known.updated(found.counts, found.sums)
         if np.abs(known.counts - last.counts).max() < 1e-13 * known.counts.max():
             break
-    fit = Fit(known, items.expect(known))
+    fit = Fit(known, items.expect(known.scores))
     expected = collapsed(items, shares_of(items, known), known.family, 1.0)
     assert_allclose(fit.free_energy, expected, rtol=1e-5)
 
@@ -97,7 +97,7 @@ def test_a_search_never_lowers_the_free_energy(name, seed, make_items, make_comp
     start = make_components(items, 4, seed)
     searcher = Search(items, 1e-6, len(items))
     updated = searcher.update(start).free_energy
-    assert updated >= Fit(start, items.expect(start)).free_energy - 1e-9 * abs(updated)
+    assert updated >= Fit(start, items.expect(start.scores)).free_energy - 1e-9 * abs(updated)
     one = searcher.update(make_components(items, 1))
     assert searcher.run(one.components).free_energy >= one.free_energy - 1e-6 * items.counts.sum()
 
@@ -162,7 +162,7 @@ def test_the_best_initialization_is_used(name, make_items):
     first = Search(items, 1e-3, 20).from_scratch(1.0).free_energy
     for count in (1, 4):
         start = first_components(items, 1.0, count)
-        assert first >= Fit(start, items.expect(start)).free_energy
+        assert first >= Fit(start, items.expect(start.scores)).free_energy
 
 
 def test_names_stay_with_the_rows(rows):

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
+from modicum.clumps.splits import Split
 from modicum.families import Family
-from modicum.mixture.splits import Split
 from modicum.mixture.sticks import Sticks
 from modicum.numeric.distances import in_tiles
 from modicum.rules.invariants import TEXT, Array, Each, Is, Real, Whole

@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from modicum.clumps.items import Items
 from modicum.contract.validation import check_values
 from modicum.exceptions import DataError
 from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components
-from modicum.mixture.items import Items
 from modicum.mixture.search import Search
 from modicum.rules.params import NULL, POSITIVE, Constraint, Int, check_params
 

@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from modicum.contract.history import History
+from modicum.clumps.allocation import Allocation, allocate
+from modicum.clumps.memory import Memory
+from modicum.clumps.rounds import MAX_ROUNDS, Rounds
 from modicum.contract.learner import Learner, Traits
 from modicum.families import FAMILY, Family, as_family
-from modicum.mixture.allocation import Allocation, allocate
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
-from modicum.mixture.compression import Compression
-from modicum.mixture.memory import Memory
+from modicum.mixture.compression import MixtureCompression
 from modicum.mixture.search import Search
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rules.budget import Plan, as_budget
@@ -21,18 +21,8 @@ from modicum.rules.invariants import Is, Real
 from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int
 
 COLUMNS = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")  # of the history
-MAX_ROUNDS = 128  # in the history
 DEFAULT_HORIZON = 2.0  # times the rows seen
 OTHER_BYTES = 512  # of numbers beside arrays
-
-
-class Rounds(History):
-    """History of rounds. Their times are not saved: a saved state does not depend on the machine."""
-
-    def _fields(self) -> dict[str, Any]:
-        table = self.table.copy()
-        table[:, self.columns.index("seconds")] = np.nan
-        return vars(self) | {"table": table}
 
 
 class MemoryBoundedMixture(MixtureAnswers, Learner):
@@ -193,8 +183,9 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         total = items.counts.sum()
         horizon = DEFAULT_HORIZON * total if self.horizon is None else self.horizon
         allocation = self._own_allocation()
-        compression = Compression(items, max(1.0, horizon / total), self.concentration, allocation.cost)
-        groups = compression.run(self._components, self.tol, allocation.beside(len(self._components)))
+        growth = max(1.0, horizon / total)
+        compression = MixtureCompression(items, growth, allocation.cost, self._components, self.tol)
+        groups = compression.run(allocation.beside(len(self._components)))
         self._memory.keep(items, groups, compression.is_loose)
         self._is_current = False
 
@@ -246,7 +237,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return {
             "counts": items.counts,
             "means": known.family.centers(items.averages(slice(0, len(items)))),
-            "labels": items.expect(known).labels,
+            "labels": items.expect(known.scores).labels,
             "is_clump": np.arange(len(items)) < items.n_clumps,
         }
 

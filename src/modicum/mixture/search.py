@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from modicum.clumps.items import Expectation, Items
+from modicum.clumps.splits import Split, split_firmly, split_softly
 from modicum.mixture.components import Components
-from modicum.mixture.items import Expectation, Items
-from modicum.mixture.splits import Split, split_firmly, split_softly
 from modicum.mixture.sticks import Sticks
 from modicum.numeric.nearest import by_label
 from modicum.numeric.parallel import run_tiles
@@ -100,7 +100,7 @@ class Search:
                 return self._assign(fit.components.without(empty)) if empty.any() else fit
 
     def _assign(self, components: Components) -> Fit:
-        return Fit(components, self._items.expect(components))
+        return Fit(components, self._items.expect(components.scores))
 
     # ---- splits ----------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Search:
         gains += [_gain_of_sticks(components, pair, count) for pair, count in zip(pairs, counts, strict=True)]
         left = gains > least_gain
         if left.any():
-            gains[left] -= self._items.entropy_between(components, pairs[left])
+            gains[left] -= self._items.entropy_between(components.scores, pairs[left])
         return gains
 
 

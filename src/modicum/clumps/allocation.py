@@ -4,10 +4,17 @@ import math
 from dataclasses import dataclass
 
 from modicum.exceptions import BudgetError
-from modicum.mixture.compression import Cost
 from modicum.rules.budget import Budget
 
 CLUMPS_PER_COMPONENT = 2  # at least, where the budget covers components: with one each, nothing could be regrouped
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Memory of a row and of a clump, in the same unit."""
+
+    row: float
+    clump: float
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from modicum.clumps.allocation import allocate
 from modicum.exceptions import BudgetError
-from modicum.mixture.allocation import allocate
 from modicum.rules.budget import as_budget
 
 FIXED = 1000

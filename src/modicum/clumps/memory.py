@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from modicum.clumps.items import Items
 from modicum.families import Family
-from modicum.mixture.items import Items
 from modicum.rows import Rows, RowsOf
 from modicum.rules.invariants import Array, Whole
 from modicum.state.part import Part

@@ -1,7 +1,8 @@
-"""The items that a mixture is learned from (gomes2008, eq. 2.8-2.12): rows, and clumps of rows."""
+"""The items that a model is learned from (gomes2008, eq. 2.8-2.12): rows, and clumps of rows."""
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,12 +10,14 @@ import numpy as np
 from scipy.special import entr
 
 from modicum.families import Family
-from modicum.mixture.components import Components
 from modicum.numeric.parallel import run_tiles
 
 MIN_TILE_ITEMS = 512  # enough for matrix products at full speed
 MAX_TILES = 64  # each has sums of its own, so that results do not depend on the number of threads
 KEPT_BYTES = 256 * 2**20  # statistics up to this size are computed once and kept
+
+Scores = tuple[np.ndarray, np.ndarray]  # slopes, offsets: S of eq. 2.9 is mean statistics @ slopes.T + offsets
+Extra = Callable[[slice], np.ndarray]  # what is added to S of some items, one column per component
 
 
 @dataclass(frozen=True)
@@ -78,42 +81,66 @@ class Items:
             sums[at] = self.counts[group] @ self.averages(group)
         return counts, sums
 
-    def expect(self, components: Components) -> Expectation:
-        """Assign all items to components by eq. 2.8, and sum their statistics by component."""
+    def scored(self, which: slice | np.ndarray, scores: Scores) -> np.ndarray:
+        """S of eq. 2.9 for some items, one column per component."""
+        return _scored(self.averages(which), scores)
+
+    def shares(self, which: slice, scores: Scores, extra: Extra | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Log-likelihoods of some items, and the posterior probabilities of components (eq. 2.8)."""
+        scored = self.scored(which, scores)
+        return _normalized(scored if extra is None else scored + extra(which))
+
+    def expect(
+        self,
+        scores: Scores,
+        extra: Extra | None = None,
+        see: Callable[[slice, np.ndarray], None] | None = None,
+    ) -> Expectation:
+        """Assign all items to components by eq. 2.8, and sum their statistics by component.
+
+        Threads call `extra` and `see` for slices of items; `see` is given their shares times their counts.
+        """
         tile_items = max(MIN_TILE_ITEMS, math.ceil(len(self) / MAX_TILES))
-        n_tiles = math.ceil(len(self) / tile_items)
-        likelihoods, counts = np.empty(n_tiles), np.empty((n_tiles, len(components)))
-        sums = np.empty((n_tiles, *components.sums.shape))
+        n_tiles, n_components = math.ceil(len(self) / tile_items), len(scores[1])
+        likelihoods, counts = np.empty(n_tiles), np.empty((n_tiles, n_components))
+        sums = np.empty((n_tiles, n_components, self.family.n_statistics))
         labels = np.empty(len(self), np.int32)
 
         def work(tile: slice) -> None:
             at, averages = tile.start // tile_items, self.averages(tile)
-            logs, shares = _shares(averages, components)
+            scored = _scored(averages, scores)
+            logs, shares = _normalized(scored if extra is None else scored + extra(tile))
             likelihoods[at] = self.counts[tile] @ logs
             labels[tile] = shares.argmax(axis=1)
             shares *= self.counts[tile, None]
             counts[at] = shares.sum(axis=0)
             np.matmul(shares.T, averages, out=sums[at])
+            if see is not None:
+                see(tile, shares)
 
         run_tiles(work, len(self), tile_items)
         return Expectation(float(likelihoods.sum()), counts.sum(axis=0), sums.sum(axis=0), labels)
 
-    def entropy_between(self, components: Components, pairs: np.ndarray) -> np.ndarray:
+    def entropy_between(self, scores: Scores, pairs: np.ndarray, extra: Extra | None = None) -> np.ndarray:
         """For pairs of components: the entropy of assignments of items between the two, which a merge would lose."""
         total = np.zeros(len(pairs))
         for first in range(0, len(self), 8 * MIN_TILE_ITEMS):
             block = slice(first, min(first + 8 * MIN_TILE_ITEMS, len(self)))
-            _, shares = _shares(self.averages(block), components)
+            _, shares = self.shares(block, scores, extra)
             one, two = shares[:, pairs[:, 0]], shares[:, pairs[:, 1]]
             total += self.counts[block] @ (entr(one) + entr(two) - entr(one + two))
         return total
 
 
-def _shares(averages: np.ndarray, components: Components) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihoods of items, and the posterior probabilities of components."""
-    slopes, offsets = components.scores
-    shares = averages @ slopes.T
-    shares += offsets
+def _scored(averages: np.ndarray, scores: Scores) -> np.ndarray:
+    slopes, offsets = scores
+    out = averages @ slopes.T
+    out += offsets
+    return out
+
+
+def _normalized(shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Logs of sums of exponentials, and the exponentials divided by the sums; the input is overwritten."""
     largest = shares.max(axis=1)
     shares -= largest[:, None]
     np.exp(shares, out=shares)

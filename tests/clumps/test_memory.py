@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from modicum.clumps.memory import Memory
 from modicum.families import as_family
-from modicum.mixture.memory import Memory
 
 
 def filled(family, X, seed=0):

@@ -5,22 +5,31 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import entr, logsumexp
 
+from modicum.clumps import items as module
+from modicum.clumps.items import Items
 from modicum.families import as_family
-from modicum.mixture import items as module
-from modicum.mixture.items import Items
 
 
-def shares_of(items, components):
+def some_scores(items, count, seed=0):
+    """Slopes and offsets of components that items are assigned to at random."""
+    shares = np.random.default_rng(seed).dirichlet(np.full(count, 0.5), size=len(items))
+    weights = items.counts[:, None] * shares
+    counts, sums = weights.sum(axis=0), weights.T @ items.averages(slice(0, len(items)))
+    slopes, offsets = items.family.expected_log_likelihood(counts, sums)
+    return slopes, offsets + np.log(counts)
+
+
+def shares_of(items, scores, extra=0.0):
     """(log-likelihoods, shares) of all items."""
-    slopes, offsets = components.scores
-    scores = items.averages(slice(0, len(items))) @ slopes.T + offsets
-    logs = logsumexp(scores, axis=1)
-    return logs, np.exp(scores - logs[:, None])
+    slopes, offsets = scores
+    values = items.averages(slice(0, len(items))) @ slopes.T + offsets + extra
+    logs = logsumexp(values, axis=1)
+    return logs, np.exp(values - logs[:, None])
 
 
-def test_expectation(name, make_items, make_components):
+def test_expectation(name, make_items):
     items = make_items(name, seed=1)
-    known = make_components(items, 4)
+    known = some_scores(items, 4)
     found = items.expect(known)
     logs, shares = shares_of(items, known)
     weights = items.counts[:, None] * shares
@@ -30,9 +39,9 @@ def test_expectation(name, make_items, make_components):
     assert_array_equal(found.labels, shares.argmax(axis=1))
 
 
-def test_entropy_between_pairs(name, make_items, make_components):
+def test_entropy_between_pairs(name, make_items):
     items = make_items(name, seed=1)
-    known = make_components(items, 4)
+    known = some_scores(items, 4)
     _, shares = shares_of(items, known)
     pairs = np.array([[0, 1], [1, 3], [0, 2]])
     expected = []
@@ -43,13 +52,33 @@ def test_entropy_between_pairs(name, make_items, make_components):
     assert_allclose(items.entropy_between(known, pairs), expected, atol=1e-8)
 
 
-def test_equal_rows_may_be_one_row_or_a_clump(name, rows, make_components):
+def test_terms_of_items_are_added_to_scores(name, make_items):
+    """Such as those of documents in topic models."""
+    items = make_items(name, seed=1, count=1200)
+    scores, terms = some_scores(items, 4), np.random.default_rng(0).normal(size=(len(items), 4))
+    logs, shares = shares_of(items, scores, terms)
+    seen = np.empty_like(shares)
+
+    def see(tile, weighted):
+        seen[tile] = weighted
+
+    found = items.expect(scores, lambda tile: terms[tile], see)
+    assert_allclose(found.likelihood, items.counts @ logs)
+    assert_allclose(seen, items.counts[:, None] * shares, rtol=1e-6, atol=1e-12)
+    assert_allclose(found.counts, seen.sum(axis=0))
+    assert_allclose(found.sums, seen.T @ items.averages(slice(0, len(items))), atol=1e-8)
+    pair = np.array([[1, 2]])
+    lost = entr(shares[:, 1]) + entr(shares[:, 2]) - entr(shares[:, 1] + shares[:, 2])
+    assert_allclose(items.entropy_between(scores, pair, lambda tile: terms[tile]), items.counts @ lost)
+
+
+def test_equal_rows_may_be_one_row_or_a_clump(name, rows):
     X, times = rows(name, 6), np.array([1, 3, 2, 1, 5, 1])
     family = as_family(name).bind(X, times.astype(float))
     repeated = Items.of_rows(family, np.repeat(X, times, axis=0), np.ones(times.sum()))
     weighted = Items.of_rows(family, X, times.astype(float))
     clumps = Items(family, X[:0], np.empty(0), times.astype(float), times[:, None] * family.statistics(X))
-    known = make_components(weighted, 3)
+    known = some_scores(weighted, 3)
     expected = repeated.expect(known)
     for items in (weighted, clumps):
         found = items.expect(known)
@@ -77,9 +106,9 @@ def test_totals(name, make_items):
 
 
 @pytest.mark.parametrize("limit", ["KEPT_BYTES", "MIN_TILE_ITEMS"])
-def test_results_do_not_depend_on_how_the_work_is_divided(limit, name, make_items, make_components, monkeypatch):
+def test_results_do_not_depend_on_how_the_work_is_divided(limit, name, make_items, monkeypatch):
     items = make_items(name, count=300)
-    known = make_components(items, 4)
+    known = some_scores(items, 4)
     expected, pairs = items.expect(known), np.array([[0, 1], [2, 3]])
     entropy, totals = items.entropy_between(known, pairs), items.totals([np.arange(2, 250)])
     monkeypatch.setattr(module, limit, 7)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from modicum.clumps.splits import split_firmly, split_softly
 from modicum.families import as_family
-from modicum.mixture.splits import split_firmly, split_softly
 
 pytestmark = pytest.mark.nojit
 

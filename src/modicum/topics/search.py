@@ -1,0 +1,236 @@
+"""Search for topics: updates, splits and merges (gomes2008topics, section 3.5.1; candidates ranked as in ueda2000).
+
+Every update raises the free energy, a lower bound of the log-evidence (eq. 3.29 with the opposite sign). A split divides
+the items of one topic between two and leaves all others as they are; a merge adds two topics up. So the gains of several
+splits and merges of different topics add up, and all that gain are made together.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma, entr, expit, xlogy
+
+from modicum.families import Family
+from modicum.topics.grouped_items import GroupedItems
+from modicum.topics.proportions import LEAST_ALPHA, Proportions
+
+CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
+LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
+MEMBER = 0.01  # items with a smaller share in a topic do not take part in its split
+COARSE = 10  # times the tolerance, for updates between splits
+EMPTY = 1e-3  # of the lightest item: topics with a smaller count are removed
+FIRST_ALPHA = 1.0  # of the only topic that a search starts with
+ONE_GROUP = np.zeros(1, np.intp)  # the first item of the only group
+
+
+@dataclass(frozen=True)
+class Model:
+    """Posterior of topics: counts and sums of statistics (eq. 3.18, 3.19), and of the proportions of groups."""
+
+    family: Family
+    counts: np.ndarray
+    sums: np.ndarray
+    proportions: Proportions
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def evidence(self) -> np.ndarray:
+        """log p(items of each topic)."""
+        return self.family.log_evidence(self.counts, self.sums)
+
+    def taking(self, which: Any) -> "Model":
+        """The topics in `which`, in that order."""
+        known = self.proportions
+        proportions = replace(known, counts=known.counts[:, which], alpha=known.alpha[which])
+        return replace(self, counts=self.counts[which], sums=self.sums[which], proportions=proportions)
+
+    def adding(self, others: list["Model"]) -> "Model":
+        """These topics, and after them those of other models of the same groups."""
+        models = [self, *others]
+        counts = np.concatenate([model.proportions.counts for model in models], axis=1)
+        alpha = np.concatenate([model.proportions.alpha for model in models])
+        return replace(
+            self,
+            counts=np.concatenate([model.counts for model in models]),
+            sums=np.concatenate([model.sums for model in models]),
+            proportions=replace(self.proportions, counts=counts, alpha=alpha),
+        )
+
+    def added_up(self) -> "Model":
+        """One topic instead of all."""
+        known = self.proportions
+        proportions = replace(
+            known, counts=known.counts.sum(axis=1, keepdims=True), alpha=known.alpha.sum(keepdims=True)
+        )
+        sums = self.sums.sum(axis=0, keepdims=True)
+        return replace(self, counts=self.counts.sum(keepdims=True), sums=sums, proportions=proportions)
+
+    @property
+    def score(self) -> float:
+        """The part of the free energy that topics have of their own: all but the entropy of assignments."""
+        known = self.proportions
+        return float(self.evidence.sum() + known.log_evidence_of(known.counts, known.alpha).sum())
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model after an update, the items of each topic (N_c q_ck) and the free energy."""
+
+    model: Model
+    shares: np.ndarray
+    free_energy: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """Topics that others replace, and the gain in free energy."""
+
+    gone: list[int]
+    new: Model
+    gain: float
+
+
+class Search:
+    """Search for a maximum of the free energy of given items.
+
+    `tol` is the least improvement of the free energy per item, in nats, that is worth another step.
+    """
+
+    def __init__(self, items: GroupedItems, sizes: np.ndarray, tol: float, max_topics: int):
+        self._items = items
+        self._sizes = sizes
+        self._least_gain = tol * float(items.counts.sum())
+        self._max_topics = max_topics
+
+    def first_model(self, family: Family) -> Model:
+        """One topic that has all items."""
+        counts, sums = self._items.totals([np.arange(len(self._items))])
+        by_group = self._items.by_group(self._items.counts[:, None])
+        return Model(family, counts, sums, Proportions(self._sizes, by_group, np.full(1, FIRST_ALPHA)))
+
+    def run(self, model: Model) -> Fit:
+        """The best fit found, starting from a model."""
+        fit = self.update(model, COARSE)
+        while True:
+            changes = self._promising(fit)
+            better = self._changed(fit, changes) or self._changed(fit, changes[:1])
+            if better is None:
+                return self.update(fit.model)
+            fit = better
+
+    def _changed(self, fit: Fit, changes: list[Change]) -> Fit | None:
+        """The fit after some changes; None if it gains too little."""
+        if not changes:
+            return None
+        gone = [k for change in changes for k in change.gone]
+        kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
+        better = self.update(kept.adding([change.new for change in changes]), COARSE)
+        return better if better.free_energy - fit.free_energy > self._least_gain else None
+
+    # ---- updates ---------------------------------------------------------------------------------
+
+    def update(self, model: Model, ease: float = 1.0) -> Fit:
+        """Updates (eq. 3.18-3.22) until they gain less than `ease` times the least gain."""
+        fit = self.step(model)
+        while True:
+            last = fit
+            fit = self.step(last.model)
+            if not fit.free_energy - last.free_energy >= ease * self._least_gain:  # also true for NaN
+                kept = fit.model.counts >= EMPTY * self._items.counts.min()
+                return fit if kept.all() or not kept.any() else self.step(fit.model.taking(kept))
+
+    def step(self, model: Model) -> Fit:
+        """One update of all assignments, then of topics, proportions and alpha."""
+        logs = model.proportions.expected_logs
+        slopes, offsets = model.family.expected_log_likelihood(model.counts, model.sums)
+        found, shares = self._items.assign((slopes, offsets), logs)
+        by_group = self._items.by_group(shares)
+        entropy = found.likelihood - np.einsum("kp,kp->", slopes, found.sums) - found.counts @ offsets
+        entropy -= np.einsum("sk,sk->", by_group, logs)
+        proportions = replace(model.proportions, counts=by_group).fitted()
+        family = model.family.fitted(found.counts, found.sums)
+        after = Model(family, found.counts, found.sums, proportions)
+        return Fit(after, shares, float(after.evidence.sum() + proportions.log_evidence + entropy))
+
+    # ---- splits and merges -----------------------------------------------------------------------
+
+    def _promising(self, fit: Fit) -> list[Change]:
+        """Changes that gain, the best first, each topic in one of them."""
+        changes = [self._split(fit, k) for k in self._worst_topics(fit)]
+        changes += [self._merge(fit, *pair) for pair in self._nearest_pairs(fit)]
+        found: list[Change] = []
+        room, used = self._max_topics - len(fit.model), set[int]()
+        for change in sorted((one for one in changes if one is not None and one.gain > 0), key=lambda one: -one.gain):
+            more = len(change.new) - len(change.gone)
+            if used.isdisjoint(change.gone) and more <= room:
+                used.update(change.gone)
+                found.append(change)
+                room -= more
+        return found
+
+    def _worst_topics(self, fit: Fit) -> list[int]:
+        """Topics whose items are farthest from their density: the divergence of the one from the other."""
+        model, counts = fit.model, fit.model.counts
+        slopes, offsets = model.family.expected_log_likelihood(counts, model.sums)
+        likelihood = np.einsum("kp,kp->k", slopes, model.sums) / counts + offsets
+        logs = xlogy(fit.shares, fit.shares / self._items.counts[:, None]).sum(axis=0) / counts
+        return np.argsort(likelihood - logs + np.log(counts), kind="stable")[:CANDIDATES].tolist()
+
+    def _split(self, fit: Fit, k: int) -> Change | None:
+        """A topic split along its principal direction, or along the second where the first does not gain."""
+        which = np.flatnonzero(fit.shares[:, k] > MEMBER * self._items.counts)
+        if len(which) < 2:
+            return None
+        weights, averages = fit.shares[which, k], self._items.averages(which)
+        projections = fit.model.family.projections(weights, averages, ONE_GROUP)
+        for along in projections.T:
+            change = self._halves(fit, k, which, along > 0)
+            if change is not None and change.gain > 0:
+                return change
+        return None
+
+    def _halves(self, fit: Fit, k: int, which: np.ndarray, first: np.ndarray) -> Change | None:
+        """Both halves of a topic, refined by updates of these items and topics alone."""
+        weights, averages, groups = fit.shares[which, k], self._items.averages(which), self._items.shares_of_groups(which)
+        whole = fit.model.taking([k])
+        part = first.astype(np.float64)
+        for _ in range(LOCAL_STEPS):
+            halves = self._model_of(whole, weights, averages, groups, part)
+            if not (halves.counts > 0).all():
+                return None
+            slopes, offsets = halves.family.expected_log_likelihood(halves.counts, halves.sums)
+            logs = halves.proportions.expected_logs
+            part = expit(averages @ (slopes[0] - slopes[1]) + (offsets[0] - offsets[1]) + groups @ (logs[:, 0] - logs[:, 1]))
+        halves = self._model_of(whole, weights, averages, groups, part)
+        both = self._model_of(whole, weights, averages, groups, np.ones(len(which))).taking([0])
+        gain = halves.score - both.score + weights @ (entr(part) + entr(1 - part))
+        return Change([k], halves, float(gain)) if (halves.counts > 0).all() else None
+
+    @staticmethod
+    def _model_of(whole: Model, weights: np.ndarray, averages: Any, groups: Any, part: np.ndarray) -> Model:
+        """Two topics that share the items of one: `part` of each item belongs to the first."""
+        both = np.stack([weights * part, weights * (1 - part)])
+        counts = both.sum(axis=1)
+        alpha = np.maximum(whole.proportions.alpha * counts / counts.sum(), LEAST_ALPHA)
+        proportions = Proportions(whole.proportions.sizes, (groups.T @ both.T), alpha)
+        return Model(whole.family, counts, both @ averages, proportions)
+
+    def _nearest_pairs(self, fit: Fit) -> list[tuple[int, int]]:
+        """Pairs of topics that share most items: the cosines of their assignments."""
+        overlaps = (fit.shares / self._items.counts[:, None]).T @ fit.shares
+        lengths = np.sqrt(np.diagonal(overlaps))
+        cosines = np.triu(overlaps / np.outer(lengths, lengths), 1)
+        best = np.argsort(-cosines, axis=None, kind="stable")[:CANDIDATES]
+        pairs = np.stack(np.unravel_index(best, cosines.shape), axis=1)
+        return [(int(i), int(j)) for i, j in pairs if i < j]
+
+    def _merge(self, fit: Fit, i: int, j: int) -> Change:
+        """Two topics added up."""
+        pair = fit.model.taking([i, j])
+        both = pair.added_up()
+        one, two = (fit.shares[:, k] / self._items.counts for k in (i, j))
+        lost = self._items.counts @ (entr(one) + entr(two) - entr(one + two))
+        return Change([i, j], both, float(both.score - pair.score - lost))
