@@ -76,7 +76,7 @@ def run(train, test, y, prior, bound, share):
         prior,
         budget=epoch + bound,
         epoch=epoch,
-        max_document_groups=max(1, round(share * len(train))),
+        max_document_groups=max(2, round(share * len(train))),
         horizon_documents=len(train),
         horizon_items=train.shape[0] * train.shape[1],
         tol=TOL,
