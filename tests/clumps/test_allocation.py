@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 from modicum.clumps.allocation import allocate
 from modicum.exceptions import BudgetError
@@ -57,3 +59,34 @@ def test_more_memory_allows_more_of_everything():
         for key in ("epoch", "left", "max_components", "max_rows"):
             values = [getattr(one, key) for one in found]
             assert values == sorted(set(values))
+
+
+@pytest.mark.parametrize("epoch", [None, 3, 50])
+def test_sparse_rows_take_what_they_take(epoch):
+    found = allocate(as_budget("4 KiB"), epoch, 20, 20, 8, FIXED, "Model", sparse=True)
+    X = sparse.random(300, 20, 0.3, format="csr", random_state=0)
+    held = [12 + 12 * np.diff(X.indptr)[:count].sum() / count for count in (1, 300)]
+    assert found.cost.of_rows(X)[0] == held[0]
+    assert found.cost.of_rows(X).mean() == pytest.approx(held[1])
+    for n_buffered in (0, 2, 7):
+        count = found.n_fitting(X[n_buffered:], X[:n_buffered])
+        total = found.cost.of_rows(X[: n_buffered + count]).sum()
+        assert n_buffered + count <= found.epoch or not count
+        assert total <= found.for_epoch or not count
+        more = found.cost.of_rows(X[: n_buffered + count + 1]).sum()
+        assert n_buffered + count >= found.epoch or more > found.for_epoch
+    assert found.for_epoch + found.left + FIXED == 4096
+    assert found.for_epoch >= found.cost.row + 20 * found.cost.entry  # any row fits
+
+
+def test_sparse_rows_count_like_dense_ones_to_a_budget_of_rows():
+    dense, thin = (allocate(as_budget(40), None, 20, 20, 8, FIXED, "Model", sparse=flag) for flag in (False, True))
+    assert dense == thin
+
+
+@pytest.mark.parametrize("epoch", [None, 1, 10])
+def test_the_budget_that_is_asked_for_is_enough_for_sparse_rows(epoch):
+    with pytest.raises(BudgetError) as caught:
+        allocate(as_budget("1 KiB"), epoch, 200, 200, 8, FIXED, "Model", sparse=True)
+    least = re.search("at least (.*); got", str(caught.value)).group(1)
+    assert allocate(as_budget(least), epoch, 200, 200, 8, FIXED, "Model", sparse=True).max_components >= 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.special import entr, logsumexp
 
 from modicum.clumps import items as module
@@ -120,3 +121,34 @@ def test_results_do_not_depend_on_how_the_work_is_divided(limit, name, make_item
     assert_allclose(again.entropy_between(known, pairs), entropy)
     for left, right in zip(again.totals([np.arange(2, 250)]), totals, strict=True):
         assert_allclose(left, right)
+
+
+@pytest.mark.parametrize("limit", [None, "KEPT_BYTES", "MIN_TILE_ITEMS"])
+def test_sparse_rows_are_as_dense_ones(limit, make_items, monkeypatch):
+    dense = make_items("multinomial", seed=1, count=300)
+    if limit is not None:
+        monkeypatch.setattr(module, limit, 7)
+    clumps = dense.counts[:3], dense.averages(slice(0, 3)) * dense.counts[:3, None]
+    thin = Items(dense.family, sparse.csr_matrix(dense.rows), dense.counts[3:], *clumps)
+    scores, some, pairs = some_scores(dense, 4), np.array([1, 5, 250]), np.array([[0, 1], [2, 3]])
+    assert sparse.issparse(thin.averages(some))
+    assert_allclose(thin.averages(some).toarray(), dense.averages(some))
+    assert_allclose(thin.scored(some, scores), dense.scored(some, scores))
+    assert_allclose(thin.entropy_between(scores, pairs), dense.entropy_between(scores, pairs))
+    left, right = thin.expect(scores), dense.expect(scores)
+    assert_allclose(left.likelihood, right.likelihood)
+    assert_allclose(left.sums, right.sums, atol=1e-8)
+    assert_array_equal(left.labels, right.labels)
+    for one, two in zip(thin.totals([some, np.arange(20)]), dense.totals([some, np.arange(20)]), strict=True):
+        assert_allclose(one, two)
+
+
+def test_words_are_one_hot_rows():
+    """A document of counts has the sums of its words."""
+    X = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 0.0]])
+    family = as_family("multinomial").bind(X, np.ones(2))
+    words = sparse.csr_matrix((np.ones(3), [0, 2, 1], [0, 1, 2, 3]), shape=(3, 3))
+    items = Items.of_rows(family, words, np.array([2.0, 1.0, 3.0]))
+    counts, sums = items.totals([np.array([0, 1]), np.array([2])])
+    assert_array_equal(counts, [3.0, 3.0])
+    assert_array_equal(sums, X)

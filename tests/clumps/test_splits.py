@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from modicum.clumps.splits import split_firmly, split_softly
 from modicum.families import as_family
@@ -136,3 +137,21 @@ def test_a_split_of_two_kinds_gains_more_than_one_of_a_kind(name, seed):
     family = as_family(name).bind(X, np.ones(40))
     both = softly(family, np.ones(40), family.statistics(X)).gain
     assert both > softly(family, np.ones((~kinds).sum()), family.statistics(X[~kinds])).gain
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_items_are_split_as_dense_ones(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(rng.gamma(0.3, 3.0, (60, 12))).astype(float)
+    X[5] = 0.0
+    family = as_family("multinomial").bind(X, np.ones(60))
+    counts, starts, thin = rng.uniform(0.5, 2.0, 60), np.array([0, 20, 21]), sparse.csr_matrix(X)
+    along = family.projections(counts, X, starts)
+    assert_allclose(family.projections(counts, thin, starts), along, atol=1e-9)
+    firm, other = (firmly(family, counts, averages, starts) for averages in (X, thin))
+    assert_array_equal(other.first, firm.first)
+    assert_allclose(other.gains, firm.gains, atol=1e-9)
+    for left, right in zip(*(split_softly(family, counts, Y, starts, along[:, 0], 10) for Y in (X, thin)), strict=True):
+        assert_allclose(left.counts, right.counts)
+        assert_allclose(left.sums, right.sums, atol=1e-9)
+        assert_allclose(left.gain, right.gain, atol=1e-9)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Ellipse
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 
 from modicum import MemoryBoundedMixture
@@ -56,6 +57,14 @@ class TestFigures:
         points, dots = axes.collections
         assert not axes.patches
         assert np.abs(dots.get_offsets()).max() < np.abs(points.get_offsets()).max() < 1
+
+    def test_sparse_counts_are_drawn_as_dense_ones(self, monkeypatch):
+        rows = np.random.default_rng(0).poisson(1.0, (150, 9)).astype(float)
+        dense, thin = (MemoryBoundedMixture("multinomial", budget=60).fit(X) for X in (rows, csr_matrix(rows)))
+        at, at_thin = (component_map(one).axes[0].collections[0].get_offsets() for one in (dense, thin))
+        assert np.allclose(at, at_thin, atol=1e-6)
+        monkeypatch.setattr("modicum.plot.mixtures.MOST_ENTRIES", 9 * 20)
+        assert len(component_map(thin).axes[0].collections[0].get_offsets()) == 20
 
     def test_growth(self, mixture):
         components, free_energy = (axes.lines[0] for axes in components_over_stream(mixture).axes)
@@ -115,6 +124,12 @@ class TestPages:
             frozenset(f"x{i}" for i in range(6)),
             frozenset(f"x{i}" for i in range(6, 12)),
         }
+        assert "Outliers" not in text
+
+    def test_sparse_counts(self, words):
+        rows = csr_matrix(np.random.default_rng(0).poisson(1.0, (150, 9)).astype(float))
+        text = words(MemoryBoundedMixture("multinomial", budget="8 KiB").fit(rows))
+        assert "Clumps and rows held" in text
         assert "Outliers" not in text
 
     def test_before_anything_is_compressed(self, words, blobs):

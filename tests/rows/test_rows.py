@@ -183,3 +183,12 @@ def test_taking_slots_of_kept_rows():
     rows = Rows.like(made("sparse", [0]), 10)
     rows.put(np.arange(5), made("sparse", range(5)))
     assert take(rows.values, np.array([4, 0])).toarray()[:, 0].tolist() == [4, 0]
+
+
+def test_indices_of_sparse_rows_have_32_bits():
+    X = sparse.random(5, 8, 0.5, format="csr", random_state=0)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    rows = Rows.like(X, 10)
+    rows.put(np.arange(5), X)
+    assert rows.values.indices.dtype == rows.values.indptr.dtype == np.int32
+    assert (rows.values != X).nnz == 0

@@ -41,6 +41,7 @@ class Compression(ABC):
         self._items = items
         self._growth = growth
         self._cost = cost
+        self._row_costs = cost.of_rows(items.rows)
 
     # ---- of the model ----------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ class Compression(ABC):
 
     def _cost_of_rows(self, group: np.ndarray) -> float:
         """Memory of a group whose rows are kept as single rows."""
-        return len(group) * self._cost.row
+        return float(self._row_costs[group - self._items.n_clumps].sum())
 
     def _cost_of_clump(self, group: np.ndarray) -> float:
         """Memory of a group that becomes a clump."""

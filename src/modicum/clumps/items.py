@@ -4,17 +4,19 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.special import entr
 
 from modicum.families import Family
 from modicum.numeric.parallel import run_tiles
+from modicum.rows import is_sparse, take
 
 MIN_TILE_ITEMS = 512  # enough for matrix products at full speed
 MAX_TILES = 64  # each has sums of its own, so that results do not depend on the number of threads
-KEPT_BYTES = 256 * 2**20  # statistics up to this size are computed once and kept
+KEPT_BYTES = 256 * 2**20  # dense statistics up to this size are computed once and kept; of sums of tiles the most
 
 Scores = tuple[np.ndarray, np.ndarray]  # slopes, offsets: S of eq. 2.9 is mean statistics @ slopes.T + offsets
 Extra = Callable[[slice], np.ndarray]  # what is added to S of some items, one column per component
@@ -31,22 +33,25 @@ class Expectation:
 
 
 class Items:
-    """Clumps first, then rows. An item has a count and mean statistics."""
+    """Clumps first, then rows. An item has a count and mean statistics, which are a CSR matrix if rows are."""
 
     def __init__(
-        self, family: Family, rows: np.ndarray, weights: np.ndarray, clump_counts: np.ndarray, clump_sums: np.ndarray
+        self, family: Family, rows: Any, weights: np.ndarray, clump_counts: np.ndarray, clump_sums: np.ndarray
     ):
         self.family = family
         self.rows = rows
         self.n_clumps = len(clump_counts)
         self.counts = np.concatenate([clump_counts, weights])
         self._clump_means = clump_sums / clump_counts[:, None]
-        self._kept: np.ndarray | None = None
-        if len(self) * family.n_statistics * 8 <= KEPT_BYTES:
+        self._kept: Any = None
+        if is_sparse(rows):
+            means = sparse.csr_matrix(self._clump_means)
+            self._kept = sparse.vstack([means, family.statistics(rows)], format="csr")
+        elif len(self) * family.n_statistics * 8 <= KEPT_BYTES:
             self._kept = self._computed(slice(0, len(self)))
 
     @classmethod
-    def of_rows(cls, family: Family, rows: np.ndarray, weights: np.ndarray) -> Self:
+    def of_rows(cls, family: Family, rows: Any, weights: np.ndarray) -> Self:
         """Items that are all rows."""
         return cls(family, rows, weights, np.empty(0), np.empty((0, family.n_statistics)))
 
@@ -59,9 +64,9 @@ class Items:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def averages(self, which: slice | np.ndarray) -> np.ndarray:
+    def averages(self, which: slice | np.ndarray) -> Any:
         """Mean statistics of some items."""
-        return self._computed(which) if self._kept is None else self._kept[which]
+        return self._computed(which) if self._kept is None else take(self._kept, which)
 
     def _computed(self, which: slice | np.ndarray) -> np.ndarray:
         at = np.arange(len(self))[which]
@@ -100,8 +105,10 @@ class Items:
 
         Threads call `extra` and `see` for slices of items; `see` is given their shares times their counts.
         """
-        tile_items = max(MIN_TILE_ITEMS, math.ceil(len(self) / MAX_TILES))
-        n_tiles, n_components = math.ceil(len(self) / tile_items), len(scores[1])
+        n_components = len(scores[1])
+        max_tiles = max(1, min(MAX_TILES, KEPT_BYTES // (8 * n_components * self.family.n_statistics)))
+        tile_items = max(MIN_TILE_ITEMS, math.ceil(len(self) / max_tiles))
+        n_tiles = math.ceil(len(self) / tile_items)
         likelihoods, counts = np.empty(n_tiles), np.empty((n_tiles, n_components))
         sums = np.empty((n_tiles, n_components, self.family.n_statistics))
         labels = np.empty(len(self), np.int32)
@@ -114,7 +121,7 @@ class Items:
             labels[tile] = shares.argmax(axis=1)
             shares *= self.counts[tile, None]
             counts[at] = shares.sum(axis=0)
-            np.matmul(shares.T, averages, out=sums[at])
+            sums[at] = shares.T @ averages
             if see is not None:
                 see(tile, shares)
 
@@ -132,7 +139,7 @@ class Items:
         return total
 
 
-def _scored(averages: np.ndarray, scores: Scores) -> np.ndarray:
+def _scored(averages: Any, scores: Scores) -> np.ndarray:
     slopes, offsets = scores
     out = averages @ slopes.T
     out += offsets

@@ -1,12 +1,13 @@
 """Memory of a stream: clumps, single rows, and the rows of the current epoch (gomes2008, eq. 2.10 and 2.18)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from modicum.clumps.items import Items
 from modicum.families import Family
-from modicum.rows import Rows, RowsOf
+from modicum.rows import Rows, RowsOf, n_rows
 from modicum.rules.invariants import Array, Whole
 from modicum.state.part import Part
 
@@ -23,7 +24,7 @@ class Memory(Part):
         "n_seen": Whole("n"),
     }
 
-    def __init__(self, like: np.ndarray, n_statistics: int, max_rows: int):
+    def __init__(self, like: Any, n_statistics: int, max_rows: int):
         self.rows = Rows.like(like, max_rows)
         self.weights = np.empty(0)
         self.n_singlets = 0
@@ -39,11 +40,11 @@ class Memory(Part):
         """Rows of the current epoch."""
         return len(self.weights) - self.n_singlets
 
-    def add(self, X: np.ndarray, weight: np.ndarray) -> None:
+    def add(self, X: Any, weight: np.ndarray) -> None:
         """Add rows to the current epoch."""
-        self.rows.put(np.arange(len(self.weights), len(self.weights) + len(X)), X)
+        self.rows.put(np.arange(len(self.weights), len(self.weights) + n_rows(X)), X)
         self.weights = np.append(self.weights, weight)
-        self.n_seen += len(X)
+        self.n_seen += n_rows(X)
 
     def items(self, family: Family) -> Items:
         return Items(family, self.rows.values, self.weights, self.clump_counts, self.clump_sums)

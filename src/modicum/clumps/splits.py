@@ -1,15 +1,19 @@
 """Splits of groups of items into halves, refined by likelihood from an initial cut (kurihara2007; gomes2008).
 
-Items are sorted by group; `starts` is the index of the first item of each group. All groups are split together.
+Items are sorted by group; `starts` is the index of the first item of each group. All groups are split together. Mean
+statistics may be a CSR matrix.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma, entr, expit
 
 from modicum._jit.splits import add_halves, dot_with_groups
 from modicum.families import Family
+from modicum.numeric.grouped import dots, weighted_sums
+from modicum.rows import is_sparse
 
 Statistics = tuple[np.ndarray, np.ndarray]  # counts, sums
 
@@ -40,7 +44,7 @@ class FirmSplits:
 
 
 def split_softly(
-    family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray, along: np.ndarray, steps: int
+    family: Family, counts: np.ndarray, averages: Any, starts: np.ndarray, along: np.ndarray, steps: int
 ) -> list[Split]:
     """Halves that share items as components of a mixture do, first cut where `along` changes sign."""
     groups = _Groups(family, counts, averages, starts)
@@ -56,9 +60,7 @@ def split_softly(
     return [Split(both[g][order[g]], sums[g][order[g]], float(gains[g])) for g in range(len(starts))]
 
 
-def split_firmly(
-    family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray, steps: int
-) -> FirmSplits:
+def split_firmly(family: Family, counts: np.ndarray, averages: Any, starts: np.ndarray, steps: int) -> FirmSplits:
     """Halves that do not share items, first cut at the mean of each group along its principal direction."""
     groups = _Groups(family, counts, averages, starts)
     first = family.projections(counts, averages, starts)[:, 0] > 0
@@ -77,7 +79,7 @@ def split_firmly(
 class _Groups:
     """Statistics of groups of items and of their halves; all first halves come before all second halves."""
 
-    def __init__(self, family: Family, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray):
+    def __init__(self, family: Family, counts: np.ndarray, averages: Any, starts: np.ndarray):
         self._family = family
         self._averages = averages
         self._counts = counts
@@ -92,17 +94,24 @@ class _Groups:
         Both are summed: the difference of the whole and one half might have no digits left.
         """
         shares = shares.astype(np.float64, copy=False)
-        counts = [np.add.reduceat(self._counts * share, self._starts) for share in (shares, 1 - shares)]
-        sums = np.zeros((2, len(self._starts), self._averages.shape[1]))
-        add_halves(self._counts, self._averages, shares, self._borders, *sums)
+        parts = [self._counts * share for share in (shares, 1 - shares)]
+        counts = [np.add.reduceat(part, self._starts) for part in parts]
+        if is_sparse(self._averages):
+            sums = [weighted_sums(self._averages, part, self._starts) for part in parts]
+        else:
+            sums = list(np.zeros((2, len(self._starts), self._averages.shape[1])))
+            add_halves(self._counts, self._averages, shares, self._borders, *sums)
         return np.concatenate(counts), np.concatenate(sums)
 
     def differences(self, halves: Statistics, logs: float | np.ndarray = 0.0) -> np.ndarray:
         """Expected log-likelihood of each item under first minus second halves; `logs` is added for each group."""
         slopes, offsets = self._family.expected_log_likelihood(*halves)
         pulls, leans = np.subtract(*np.split(slopes, 2)), np.subtract(*np.split(offsets, 2)) + logs
-        out = np.empty(len(self._counts))
-        dot_with_groups(self._averages, pulls, self._borders, out)
+        if is_sparse(self._averages):
+            out = dots(self._averages, pulls, self.of_items)
+        else:
+            out = np.empty(len(self._counts))
+            dot_with_groups(self._averages, pulls, self._borders, out)
         return out + leans[self.of_items]
 
     def gains(self, halves: Statistics) -> np.ndarray:

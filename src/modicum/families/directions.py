@@ -3,7 +3,13 @@
 Items are sorted by group; `starts` is the index of the first item of each group.
 """
 
+from typing import Any
+
 import numpy as np
+
+from modicum.numeric.distances import square_norms
+from modicum.numeric.grouped import dots, weighted_sums
+from modicum.rows import take
 
 POWER_ITERATIONS = 30  # enough to split along the direction found
 TINY = 1e-300  # a divisor instead of 0
@@ -43,6 +49,28 @@ def principal_directions(steps: np.ndarray, weights: np.ndarray, starts: np.ndar
         along = shares * np.einsum("id,id->i", steps, directions[group])
         directions = _normalized(np.add.reduceat(along[:, None] * steps, starts) + within * directions)
     return directions
+
+
+def sparse_projections(values: Any, weights: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Projections of the rows of a CSR matrix on the principal directions of their groups, 0 at the mean of a group.
+
+    The steps of rows from means would be dense, so products with both are subtracted.
+    """
+    group, totals = groups_of_items(starts, len(weights)), np.maximum(np.add.reduceat(weights, starts), TINY)
+    shares = weights / totals[group]
+    means = weighted_sums(values, shares, starts)
+
+    def project(directions: np.ndarray) -> np.ndarray:
+        return dots(values, directions, group) - np.einsum("gd,gd->g", means, directions)[group]
+
+    lengths = square_norms(values) - 2 * dots(values, means, group) + np.einsum("gd,gd->g", means, means)[group]
+    longest = np.lexsort([-shares * lengths, group])[starts]
+    directions = _normalized(take(values, longest).toarray() - means)
+    for _ in range(POWER_ITERATIONS):
+        along = shares * project(directions)
+        steps = weighted_sums(values, along, starts) - np.add.reduceat(along, starts)[:, None] * means
+        directions = _normalized(steps)
+    return project(directions)
 
 
 def _normalized(directions: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from modicum.exceptions import DataError
+from modicum.rows import is_sparse
 from modicum.rules.invariants import ABSENT, AbsentWhile, Scope, Violation, Whole
 from modicum.state.part import Part
 
@@ -36,6 +38,7 @@ class Family(Part):
     _invariants = {"n_features": [ABSENT, Whole(1)]}
 
     name: ClassVar[str]
+    takes_sparse: ClassVar[bool] = False
     n_features: int
 
     @staticmethod
@@ -110,8 +113,17 @@ class Family(Part):
     def translated_from(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Sums of statistics of `other`, translated from its origin to that of this family."""
 
-    def check(self, X: np.ndarray, owner: str) -> None:
+    def check(self, X: Any, owner: str) -> None:
         """Raise a `DataError` for rows outside the support of the family."""
+        self.check_kind(X, owner)
+
+    def check_kind(self, X: Any, owner: str) -> None:
+        """Raise a `DataError` for sparse rows, unless the family takes them."""
+        if is_sparse(X) and not self.takes_sparse:
+            raise DataError(
+                f'{owner}: rows are sparse, and family="{self.name}" takes dense ones. Give X.toarray(), or '
+                'family="multinomial" for counts.'
+            )
 
     def __repr__(self) -> str:
         """The class with those parameters of the prior that are not the defaults."""

@@ -1,19 +1,22 @@
 """Multinomial counts under a Dirichlet prior (gomes2008, section 2.3.2)."""
 
 import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from modicum.exceptions import DataError
-from modicum.families.directions import TINY, group_means, groups_of_items, principal_directions
+from modicum.families.directions import TINY, group_means, groups_of_items, principal_directions, sparse_projections
 from modicum.families.family import Family, OpenUntilBound
+from modicum.rows import as_csr, is_sparse, n_rows
 from modicum.rules.invariants import Array
 
 
 class Multinomial(Family):
     """Rows of counts, such as those of words in a document; the prior of the frequencies is Dirichlet.
+
+    Rows may be dense or a CSR matrix, and so may be mean statistics.
 
     The likelihood is that of the words in their order, without the multinomial coefficient, which is the same for all
     components.
@@ -27,6 +30,7 @@ class Multinomial(Family):
     _invariants = {"pseudocounts": [Array("float64", "n_features", above=0.0), OpenUntilBound()]}
 
     name = "multinomial"
+    takes_sparse: ClassVar[bool] = True
 
     def __init__(self, pseudocounts: Any = 0.5):
         self.pseudocounts = pseudocounts
@@ -42,7 +46,7 @@ class Multinomial(Family):
     def centers(self, averages: np.ndarray) -> np.ndarray:
         return averages
 
-    def bind(self, X: np.ndarray, weight: np.ndarray) -> Self:
+    def bind(self, X: Any, weight: np.ndarray) -> Self:
         family = copy.copy(self)
         family.n_features = X.shape[1]
         family.pseudocounts = family._per_column("pseudocounts", self.pseudocounts)
@@ -50,16 +54,16 @@ class Multinomial(Family):
             raise ValueError(f"Multinomial: pseudocounts must be positive; got {self.pseudocounts!r}.")
         return family
 
-    def check(self, X: np.ndarray, owner: str) -> None:
-        bad = np.argwhere(X < 0)
-        if len(bad):
-            row, column = map(int, bad[0])
+    def check(self, X: Any, owner: str) -> None:
+        super().check(X, owner)
+        if (X.data if is_sparse(X) else X).min(initial=0.0) < 0:
+            row, column = (int(at[0]) for at in (X < 0).nonzero())
             raise DataError(
                 f'{owner}: family="multinomial" takes counts; row {row}, column {column} of this chunk is '
                 f"{X[row, column]}."
             )
 
-    def statistics(self, X: np.ndarray) -> np.ndarray:
+    def statistics(self, X: Any) -> Any:
         return X.astype(np.float64)
 
     def log_evidence(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -72,16 +76,16 @@ class Multinomial(Family):
         after = self.pseudocounts + sums
         return digamma(after) - digamma(after.sum(axis=1))[:, None], np.zeros(len(sums))
 
-    def log_predictive(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        rows, columns = np.nonzero(X)
-        values, lengths = X[rows, columns].astype(np.float64), X.sum(axis=1, dtype=np.float64)
-        out = np.empty((len(X), len(sums)))
+    def log_predictive(self, X: Any, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        rows, columns, values = _entries(X)
+        lengths = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+        out = np.empty((n_rows(X), len(sums)))
         for k, after in enumerate(self.pseudocounts + sums):
             gains = gammaln(after[columns] + values) - gammaln(after)[columns]
-            out[:, k] = np.bincount(rows, gains, len(X)) + gammaln(after.sum()) - gammaln(after.sum() + lengths)
+            out[:, k] = np.bincount(rows, gains, n_rows(X)) + gammaln(after.sum()) - gammaln(after.sum() + lengths)
         return out
 
-    def log_plug_in(self, X: np.ndarray, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    def log_plug_in(self, X: Any, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return X @ np.log(self.means(counts, sums)).T
 
     def means(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -91,7 +95,12 @@ class Multinomial(Family):
     def covariances(self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         raise AttributeError("multinomial components have frequencies (means_) and no covariances.")
 
-    def projections(self, counts: np.ndarray, averages: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    def projections(self, counts: np.ndarray, averages: Any, starts: np.ndarray) -> np.ndarray:
+        if is_sparse(averages):
+            lengths = averages @ np.ones(self.n_features)
+            scale = np.repeat(1 / np.maximum(lengths, TINY), np.diff(averages.indptr))
+            shares = as_csr(averages.data * scale, averages.indices, averages.indptr, self.n_features)
+            return sparse_projections(shares, counts * lengths, starts)[:, None]
         lengths, group = averages.sum(axis=1), groups_of_items(starts, len(counts))
         shares = averages / np.maximum(lengths, TINY)[:, None]
         steps = shares - group_means(counts * lengths, shares, starts)[group]
@@ -100,3 +109,11 @@ class Multinomial(Family):
 
     def translated_from(self, other: Self, counts: np.ndarray, sums: np.ndarray) -> np.ndarray:
         return sums
+
+
+def _entries(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of the entries that are not zero."""
+    if is_sparse(X):
+        return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices, X.data.astype(np.float64)
+    rows, columns = np.nonzero(X)
+    return rows, columns, X[rows, columns].astype(np.float64)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 
+from modicum.families import Family, Multinomial
 from modicum.mixture.components import Components
 
 
@@ -17,8 +18,9 @@ class MixtureAnswers(DensityMixin):
     not been seen yet.
     """
 
+    family: str | Family
     _mixture: Callable[[], Components]
-    _check_input: Callable[[Any], np.ndarray]
+    _check_input: Callable[[Any], Any]
 
     @property
     def n_components_(self) -> int:
@@ -67,6 +69,10 @@ class MixtureAnswers(DensityMixin):
         """Probability that a row belongs to a component that has not been seen yet."""
         joint = self._log_joint(X)
         return np.exp(joint[:, -1] - logsumexp(joint, axis=1))
+
+    def _takes_sparse(self) -> bool:
+        """Whether rows may be sparse; False for a family that is invalid, which is refused later."""
+        return getattr(self.family, "takes_sparse", self.family == Multinomial.name)
 
     def _log_joint(self, X: Any) -> np.ndarray:
         return self._mixture().log_joint(self._check_input(X))

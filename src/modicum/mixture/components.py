@@ -11,6 +11,7 @@ from modicum.clumps.splits import Split
 from modicum.families import Family
 from modicum.mixture.sticks import Sticks
 from modicum.numeric.distances import in_tiles
+from modicum.rows import n_rows, take
 from modicum.rules.invariants import TEXT, Array, Each, Is, Real, Whole
 from modicum.state.packing import held_bytes
 from modicum.state.part import Part
@@ -152,27 +153,27 @@ class Components(Part):
 
     # ---- densities--------------------------------------------------------------------------------
 
-    def log_joint(self, X: np.ndarray) -> np.ndarray:
+    def log_joint(self, X: Any) -> np.ndarray:
         """log p(row, component) for new rows; the last column is for all components not seen yet."""
         counts = np.append(self.counts, 0.0)
         sums = np.concatenate([self.sums, np.zeros((1, self.sums.shape[1]))])
         logs = np.log(np.append(self.sticks.means, self.sticks.mean_rest))
-        out = np.empty((len(X), len(counts)))
+        out = np.empty((n_rows(X), len(counts)))
 
         def work(tile: slice) -> None:
-            out[tile] = logs + self.family.log_predictive(X[tile], counts, sums)
+            out[tile] = logs + self.family.log_predictive(take(X, tile), counts, sums)
 
-        in_tiles(work, len(X), len(counts))
+        in_tiles(work, n_rows(X), len(counts))
         return out
 
-    def log_plug_in(self, X: np.ndarray) -> np.ndarray:
+    def log_plug_in(self, X: Any) -> np.ndarray:
         """log p(row) of the mixture with the mean weights and parameters."""
-        logs, out = np.log(self.weights), np.empty(len(X))
+        logs, out = np.log(self.weights), np.empty(n_rows(X))
 
         def work(tile: slice) -> None:
-            out[tile] = logsumexp(logs + self.family.log_plug_in(X[tile], self.counts, self.sums), axis=1)
+            out[tile] = logsumexp(logs + self.family.log_plug_in(take(X, tile), self.counts, self.sums), axis=1)
 
-        in_tiles(work, len(X), len(logs))
+        in_tiles(work, n_rows(X), len(logs))
         return out
 
 

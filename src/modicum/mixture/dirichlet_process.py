@@ -8,12 +8,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from modicum.clumps.items import Items
-from modicum.contract.validation import check_values
+from modicum.contract.validation import check_sparse, check_values
 from modicum.exceptions import DataError
 from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components
 from modicum.mixture.search import Search
+from modicum.rows import is_sparse, n_rows
 from modicum.rules.params import NULL, POSITIVE, Constraint, Int, check_params
 
 FIRST_ROWS = 5000  # of the first search; each later one has twice as many, until the last has all rows
@@ -33,8 +34,8 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
     Parameters
     ----------
     family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
-        Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts. A
-        `modicum.families` object sets the prior.
+        Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts,
+        which may be sparse. A `modicum.families` object sets the prior.
     concentration : float, default=1.0
         Concentration of the Dirichlet process: with a larger one, more small components are expected.
     max_components : int or None, default=None
@@ -95,7 +96,7 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
             raise DataError(f"{type(self).__name__}: all rows have weight zero.")
         X, weight = X[weight > 0], weight[weight > 0]
         family = as_family(self.family).bind(X, weight)
-        step = 2 ** max(0, int(np.log2(len(X) / FIRST_ROWS)))
+        step = 2 ** max(0, int(np.log2(n_rows(X) / FIRST_ROWS)))
         fit = self._search(Items.of_rows(family, X[::step], weight[::step])).from_scratch(self.concentration)
         while step > 1:
             step //= 2
@@ -115,12 +116,22 @@ class DirichletProcessMixture(MixtureAnswers, BaseEstimator):
         check_is_fitted(self)
         return self._components
 
-    def _check_input(self, X: Any) -> np.ndarray:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
+        return tags
+
+    def _check_input(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._check_rows(X, reset=False)
 
-    def _check_rows(self, X: Any, *, reset: bool) -> np.ndarray:
-        X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        as_family(self.family).check_kind(X, type(self).__name__)
+        check_sparse(type(self).__name__, X)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        if is_sparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the caller's matrix must not change
+            X.sum_duplicates()
         check_values(type(self).__name__, X)
         as_family(self.family).check(X, type(self).__name__)
         return X

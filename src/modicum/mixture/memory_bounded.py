@@ -16,6 +16,7 @@ from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import MixtureCompression
 from modicum.mixture.search import Search
 from modicum.numeric.parallel import single_threaded_blas
+from modicum.rows import n_rows, take
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Is, Real
 from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int
@@ -43,18 +44,19 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     Parameters
     ----------
     family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
-        Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts. A
-        `modicum.families` object sets the prior.
+        Distribution of a component: a Gaussian with full or with diagonal covariance, or a multinomial for counts,
+        which may be sparse. A `modicum.families` object sets the prior.
     budget : int or str, default=4000
         Rows that may be held, `n_retained_ <= budget`, where a clump counts as the rows that take as many numbers; or a
-        size such as "64 MiB", which includes components.
+        size such as "64 MiB", which includes components. A sparse row counts like a dense one, but to a size by its
+        entries.
     concentration : float, default=1.0
         Concentration of the Dirichlet process: with a larger one, more small components are expected.
     horizon : int or None, default=None
         Expected number of rows of the stream. Rows are kept apart if their difference would matter by then. By default
         twice the rows seen.
     epoch : int or None, default=None
-        Rows to buffer between rounds of learning; by default half of the budget.
+        Rows to buffer between rounds of learning; by default half of the budget. Long sparse rows may make it fewer.
     tol : float, default=3e-3
         Iterations stop, and splits and merges are rejected, when the free energy per row improves by less than this.
 
@@ -69,7 +71,8 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     free_energy_ : float
         Lower bound of the log-evidence of all rows, under the constraint that clumps are not divided.
     clumps_ : dict of arrays
-        Clumps, then single and buffered rows: `counts`, mean rows (`means`), components (`labels`), `is_clump`.
+        Clumps, then single and buffered rows: `counts`, mean rows (`means`, sparse if rows are), components (`labels`),
+        `is_clump`.
     history_ : dict of arrays
         For each round: `n_seen`, `components`, `free_energy`, `clumps`, `singlets` and `seconds`.
 
@@ -89,7 +92,6 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     gomes2008; kurihara2007 for the search.
     """
 
-    traits = Traits(chunk_exact=True, merge="approximate", weights=True)
     _constraints = {
         "family": FAMILY,
         "budget": [BUDGET],
@@ -126,32 +128,42 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def _check_chunk(self, X: np.ndarray, y: np.ndarray | None) -> None:
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        return Traits(chunk_exact=True, merge="approximate", weights=True, sparse=self._takes_sparse())
+
+    def _check_numbers(self, X: Any, *, reset: bool) -> Any:
+        as_family(self.family).check_kind(X, type(self).__name__)
+        return super()._check_numbers(X, reset=reset)
+
+    def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         as_family(self.family).check(X, type(self).__name__)
 
-    def _learn(self, X: np.ndarray, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
+    def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_memory"):
-            as_family(self.family).bind(X, np.ones(len(X)))  # refuses an invalid prior before anything is learned
-            max_rows = self._allocation(X.shape[1], X.dtype).max_rows
+            as_family(self.family).bind(X, np.ones(n_rows(X)))  # refuses an invalid prior before anything is learned
+            max_rows = self._own_allocation().max_rows
             self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), max_rows)
             self._components: Components | None = None
             self._free_energy = 0.0
             self._is_current = False  # whether the components were learned from all rows
             self._rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
-        self._add_rows(X, np.ones(len(X)) if weight is None else weight)
+        self._add_rows(X, np.ones(n_rows(X)) if weight is None else weight)
 
-    def _add_rows(self, X: np.ndarray, weight: np.ndarray) -> None:
+    def _add_rows(self, X: Any, weight: np.ndarray) -> None:
         """Fill one epoch after another. The memory is compressed only when the next epoch begins."""
-        epoch = self._own_allocation().epoch
-        done = 0
-        while done < len(X):
-            if self._memory.n_buffered >= epoch:
+        allocation, memory, done = self._own_allocation(), self._memory, 0
+        while done < n_rows(X):
+            buffered = take(memory.rows.values, slice(memory.n_singlets, None))
+            count = allocation.n_fitting(take(X, slice(done, None)), buffered)
+            if count:
+                memory.add(take(X, slice(done, done + count)), weight[done : done + count])
+                self._is_current = False
+                done += count
+            else:
+                self._end_of_stream()  # of sparse rows, the next one shows that an epoch is full
                 self._compress()
-            stop = min(done + epoch - self._memory.n_buffered, len(X))
-            self._memory.add(X[done:stop], weight[done:stop])
-            self._is_current = False
-            done = stop
-            if self._memory.n_buffered == epoch:
+            if memory.n_buffered == allocation.epoch:
                 self._build()
 
     def _end_of_stream(self) -> None:
@@ -230,7 +242,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return fit.components, fit.free_energy
 
     @property
-    def clumps_(self) -> dict[str, np.ndarray]:
+    def clumps_(self) -> dict[str, Any]:
         """The memory: `counts`, mean rows (`means`), components (`labels`), and whether it is a clump (`is_clump`)."""
         known = self._mixture()
         items = self._memory.items(known.family)
@@ -297,12 +309,12 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         )
 
     def _own_allocation(self) -> Allocation:
-        return self._allocation(self.n_features_in_, np.dtype(self._dtype))
+        return self._allocation(self.n_features_in_, np.dtype(self._dtype), sparse=self._kind == "sparse")
 
-    def _allocation(self, n_features: int, dtype: np.dtype) -> Allocation:
+    def _allocation(self, n_features: int, dtype: np.dtype, *, sparse: bool = False) -> Allocation:
         sizes = n_features, as_family(self.family).n_statistics_of(n_features), dtype.itemsize
         budget, fixed = as_budget(self.budget), self._fixed_bytes(n_features)
-        return allocate(budget, self.epoch, *sizes, fixed, type(self).__name__)
+        return allocate(budget, self.epoch, *sizes, fixed, type(self).__name__, sparse=sparse)
 
     def _fixed_bytes(self, n_features: int) -> int:
         """Bytes of the prior, the history and single numbers."""

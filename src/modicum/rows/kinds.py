@@ -56,6 +56,11 @@ def equal_rows(A: Any, B: Any) -> np.ndarray:
     return np.asarray((A != B).sum(axis=1)).ravel() == 0
 
 
+def bytes_of(X: Any) -> int:
+    """Bytes of the rows of an array or a CSR matrix."""
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if is_sparse(X) else X.nbytes
+
+
 def average_bytes(X: Any) -> int:
     """Mean bytes of a row, with a margin where rows differ in size."""
     if isinstance(X, list):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from modicum.rows.kinds import is_sparse, is_table, n_rows, take
+from modicum.rows.kinds import as_csr, bytes_of, is_sparse, is_table, n_rows, take
 from modicum.rules.invariants import ANYTHING, LIMIT, Array, Bound, Each, Is, Scope, Sparse, Violation, Whole
 from modicum.state.part import Part
 
@@ -104,11 +104,14 @@ class SparseRows(Rows):
         count = len(self)
         order = np.arange(max(count, int(slots.max(initial=-1)) + 1))
         order[slots] = count + np.arange(n_rows(X))
-        self.values = sparse.vstack([self.values, X], format="csr", dtype=self.values.dtype)[order]
+        both = sparse.vstack([self.values, X], format="csr", dtype=self.values.dtype)[order]
+        index = np.int32 if max(both.nnz, both.shape[1]) < 2**31 else np.int64  # whatever X has
+        indices, indptr = (part.astype(index, copy=False) for part in (both.indices, both.indptr))
+        self.values = as_csr(both.data, indices, indptr, both.shape[1])
 
     @property
     def nbytes(self) -> int:
-        return self.values.data.nbytes + self.values.indices.nbytes + self.values.indptr.nbytes
+        return bytes_of(self.values)
 
 
 class ObjectRows(Rows):

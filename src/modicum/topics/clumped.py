@@ -100,7 +100,8 @@ class ClumpedTopics(Part):
         search = Search(memory.items(family), memory.sizes, settings.tol, settings.allocation.max_topics)
         if known is None:
             return search, search.first_model(family)
-        by_group = np.zeros((len(memory.sizes), len(known)))  # 0 for new documents, as in the paper
+        items = memory.items(family)
+        by_group = np.repeat(items.by_group(items.counts[:, None]) / len(known), len(known), axis=1)
         by_group[: len(self.by_group)] = self.by_group
         return search, Model(family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha))
 

@@ -159,11 +159,16 @@ class Search:
 
     def _promising(self, fit: Fit) -> list[Change]:
         """Changes that gain, the best first, each topic in one of them."""
-        changes = [self._split(fit, k) for k in self._worst_topics(fit)]
+        worst, changes = self._worst_topics(fit), list[Change]()
+        for first in range(0, len(worst), CANDIDATES):
+            splits = [self._split(fit, k) for k in worst[first : first + CANDIDATES]]
+            changes = [split for split in splits if split is not None and split.gain > 0]
+            if changes:
+                break
         changes += [self._merge(fit, *pair) for pair in self._nearest_pairs(fit)]
         found: list[Change] = []
         room, used = self._max_topics - len(fit.model), set[int]()
-        for change in sorted((one for one in changes if one is not None and one.gain > 0), key=lambda one: -one.gain):
+        for change in sorted((one for one in changes if one.gain > 0), key=lambda one: -one.gain):
             more = len(change.new) - len(change.gone)
             if used.isdisjoint(change.gone) and more <= room:
                 used.update(change.gone)
@@ -177,7 +182,7 @@ class Search:
         slopes, offsets = model.family.expected_log_likelihood(counts, model.sums)
         likelihood = np.einsum("kp,kp->k", slopes, model.sums) / counts + offsets
         logs = xlogy(fit.shares, fit.shares / self._items.counts[:, None]).sum(axis=0) / counts
-        return np.argsort(likelihood - logs + np.log(counts), kind="stable")[:CANDIDATES].tolist()
+        return np.argsort(likelihood - logs + np.log(counts), kind="stable").tolist()
 
     def _split(self, fit: Fit, k: int) -> Change | None:
         """A topic split along its principal direction, or along the second where the first does not gain."""

@@ -33,6 +33,11 @@ class Topics(Part):
         return len(self.counts)
 
     @property
+    def sizes(self) -> np.ndarray:
+        """Expected number of items of each topic."""
+        return self.sums.sum(axis=1) if self.family.name == "multinomial" else self.counts
+
+    @property
     def means(self) -> np.ndarray:
         """Mean items of topics; for words, their frequencies."""
         return self.family.means(self.counts, self.sums)

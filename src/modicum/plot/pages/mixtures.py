@@ -12,6 +12,7 @@ from modicum.plot.gallery import Exhibit, gallery
 from modicum.plot.mixtures import component_map
 from modicum.plot.page import Column, Context, Figure, Section, Table
 from modicum.plot.pages.shared import Content, at_a_glance, cluster_size_bars, costs, figure
+from modicum.rows import bytes_of, n_rows, take
 from modicum.rules.budget import format_bytes
 
 MOST_WORDS = 8  # columns listed for a component of counts
@@ -80,7 +81,7 @@ def _row_columns(learner: Any, means: np.ndarray) -> dict[str, list[Any]]:
 def _outliers(learner: Any, context: Context) -> list[Section]:
     kept = learner.clumps_
     rows = kept["means"][~kept["is_clump"]]
-    if not len(rows) or not hasattr(learner, "covariances_"):
+    if not n_rows(rows) or not hasattr(learner, "covariances_"):
         return []  # of rows of counts, those with the highest totals would have the lowest density
     density = learner.score_samples(rows)
     lowest = np.argsort(density, kind="stable")[:MOST_OUTLIERS]
@@ -97,8 +98,9 @@ def _held(learner: Any) -> Section:
     memory = learner._memory
     numbers = [len(memory.clump_counts), memory.n_singlets, memory.n_buffered]
     rows = [counts.sum() for counts in np.split(learner.clumps_["counts"], np.cumsum(numbers)[:-1])]
-    clumps, row = memory.clump_counts.nbytes + memory.clump_sums.nbytes, 8 + memory.rows.values[:1].nbytes
-    sizes = [clumps, memory.n_singlets * row, memory.n_buffered * row]
+    sizes = [memory.clump_counts.nbytes + memory.clump_sums.nbytes]
+    for part in (slice(0, memory.n_singlets), slice(memory.n_singlets, None)):
+        sizes.append(bytes_of(take(memory.rows.values, part)) + memory.weights[part].nbytes)
     table = Table(
         [
             Column("held as", ["clumps", "single rows", "rows not yet compressed"]),
