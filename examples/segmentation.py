@@ -36,7 +36,7 @@ print(f"{seen:,} pixels of {len(documents)} pictures: {model.n_topics_} topics, 
 topics = model.predict_items(documents)
 shares = np.stack([np.bincount(labels, minlength=model.n_topics_) / len(labels) for labels in topics])
 for k in np.argsort(-shares.sum(axis=0))[:8]:
-    x, y, *colour = model.topics_[k]
+    x, y, *colour = model.components_[k]
     where = ("top" if y < -8 else "bottom" if y > 8 else "middle") + (" left" if x < -8 else " right" if x > 8 else "")
     colour = ", ".join(f"{value:.0f}" for value in colour)
     print(f"{shares[:, k].mean():4.0%} of all pixels, in {(shares[:, k] > 0.02).sum():2} pictures: {where}, ({colour})")
