@@ -26,7 +26,7 @@ for i in range(8 if QUICK else 24):
 # %% A picture is a document of pixels: x, y and colour. They come four pictures at a time.
 documents = [pixels(square, size=SIDE) for square in squares]
 epoch = 4 * SIDE**2
-model = MemoryBoundedTopicModel("gaussian", budget=2 * epoch, epoch=epoch, random_state=0)
+model = MemoryBoundedTopicModel("gaussian", budget=2 * epoch, epoch=epoch, max_topics=20, tol=0.01)
 for first in range(0, len(documents), 4):
     model.partial_fit(documents[first : first + 4])
 seen = sum(map(len, documents))

@@ -85,8 +85,7 @@ def run(train, test, y, prior, bound, share):
     with Meter() as meter:
         model.fit(list(train))
     with Meter() as query_meter:
-        model.index(list(train), row_ids=np.arange(len(train)))
-        nearest = model.retrieve(list(test), 1)[0][:, 0]
+        nearest = model.retrieve(list(test), 1, index=model.index(list(train)))[0][:, 0]
     row = {"bound": bound, "share": share, "accuracy": accuracy(nearest, y, len(train))}
     row["by_proportions"] = accuracy(by_cosine(*map(model.transform, (list(train), list(test)))), y, len(train))
     row |= {"free_energy_per_item": model.free_energy_ / (train.shape[0] * train.shape[1]), "topics": model.n_topics_}
