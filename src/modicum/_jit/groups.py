@@ -1,6 +1,6 @@
 """Loops over items that belong to several groups: row i of a CSR matrix (indptr, indices, shares) has its shares."""
 
-from modicum._jit import compiled_sums
+from modicum._jit import compiled, compiled_sums
 
 
 @compiled_sums
@@ -21,3 +21,15 @@ def add_to_groups(indptr, indices, shares, values, out):
             g, share = indices[at], shares[at]
             for k in range(out.shape[1]):
                 out[g, k] += share * values[i, k]
+
+
+@compiled
+def count_groups(indptr, indices, which, seen, mark):
+    """The number of groups of some items. `seen` has an int per group, none of which is `mark`."""
+    count = 0
+    for i in which:
+        for at in range(indptr[i], indptr[i + 1]):
+            if seen[indices[at]] != mark:
+                seen[indices[at]] = mark
+                count += 1
+    return count

@@ -103,7 +103,7 @@ class ClumpedTopics(Part):
         items = memory.items(family)
         by_group = np.repeat(items.by_group(items.counts[:, None]) / len(known), len(known), axis=1)
         by_group[: len(self.by_group)] = self.by_group
-        return search, Model(family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha))
+        return search, Model(family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha), np.zeros(len(known)))
 
     def _compress(self, fit: Fit, settings: Settings) -> None:
         """Compress the memory, to make room for the next epoch."""

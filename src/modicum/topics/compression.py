@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from modicum._jit.groups import count_groups
 from modicum.clumps.allocation import Cost
 from modicum.clumps.compression import Compression, Halves, groups_of
 from modicum.topics.grouped_items import GroupedItems
@@ -33,15 +34,17 @@ class TopicCompression(Compression):
         self._alpha = float(proportions.alpha.sum() / items.counts.sum())  # per item
         self._document_growth = document_growth
         self._cell = cell
+        self._seen, self._n_counted = np.zeros(len(self._sizes), np.int64), 0
 
     def _first_groups(self, limit: float) -> list[np.ndarray]:
         return groups_of(self._labels)
 
     def _cost_of_clump(self, group: np.ndarray) -> float:
         members = self._grouped.members
-        if len(group) == 1:
-            return self._cost.clump + self._cell * int(members.indptr[group[0] + 1] - members.indptr[group[0]])
-        return self._cost.clump + self._cell * np.count_nonzero(np.bincount(members[group].indices))
+        self._n_counted += 1
+        return self._cost.clump + self._cell * count_groups(
+            members.indptr, members.indices, group, self._seen, self._n_counted
+        )
 
     def _gains_of_weights(self, halves: list[Halves], counts: np.ndarray) -> np.ndarray:
         first, second = (self._evidence([pair[side] for pair in halves]) for side in (0, 1))

@@ -6,11 +6,13 @@ splits and merges of different topics add up, and all that gain are made togethe
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import digamma, entr, expit, xlogy
+from scipy.special import entr, expit, xlogy
 
+from modicum._jit.groups import add_to_groups
 from modicum.families import Family
 from modicum.topics.grouped_items import GroupedItems
 from modicum.topics.proportions import LEAST_ALPHA, Proportions
@@ -19,6 +21,7 @@ CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
 MEMBER = 0.01  # items with a smaller share in a topic do not take part in its split
 COARSE = 10  # times the tolerance, for updates between splits
+UNCHANGED = 0.05  # after a failed split, a topic is tried again once its count has changed by more than this
 EMPTY = 1e-3  # of the lightest item: topics with a smaller count are removed
 FIRST_ALPHA = 1.0  # of the only topic that a search starts with
 ONE_GROUP = np.zeros(1, np.intp)  # the first item of the only group
@@ -32,6 +35,7 @@ class Model:
     counts: np.ndarray
     sums: np.ndarray
     proportions: Proportions
+    failed: np.ndarray  # the count of each topic when a split of it last failed, else 0
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -45,18 +49,19 @@ class Model:
         """The topics in `which`, in that order."""
         known = self.proportions
         proportions = replace(known, counts=known.counts[:, which], alpha=known.alpha[which])
-        return replace(self, counts=self.counts[which], sums=self.sums[which], proportions=proportions)
+        return Model(self.family, self.counts[which], self.sums[which], proportions, self.failed[which])
 
     def adding(self, others: list["Model"]) -> "Model":
         """These topics, and after them those of other models of the same groups."""
         models = [self, *others]
         counts = np.concatenate([model.proportions.counts for model in models], axis=1)
         alpha = np.concatenate([model.proportions.alpha for model in models])
-        return replace(
-            self,
-            counts=np.concatenate([model.counts for model in models]),
-            sums=np.concatenate([model.sums for model in models]),
-            proportions=replace(self.proportions, counts=counts, alpha=alpha),
+        return Model(
+            self.family,
+            np.concatenate([model.counts for model in models]),
+            np.concatenate([model.sums for model in models]),
+            replace(self.proportions, counts=counts, alpha=alpha),
+            np.concatenate([model.failed for model in models]),
         )
 
     def added_up(self) -> "Model":
@@ -65,8 +70,8 @@ class Model:
         proportions = replace(
             known, counts=known.counts.sum(axis=1, keepdims=True), alpha=known.alpha.sum(keepdims=True)
         )
-        sums = self.sums.sum(axis=0, keepdims=True)
-        return replace(self, counts=self.counts.sum(keepdims=True), sums=sums, proportions=proportions)
+        counts, sums = self.counts.sum(keepdims=True), self.sums.sum(axis=0, keepdims=True)
+        return Model(self.family, counts, sums, proportions, np.zeros(1))
 
     @property
     def score(self) -> float:
@@ -93,6 +98,32 @@ class Change:
     gain: float
 
 
+@dataclass(frozen=True)
+class Members:
+    """Items of one topic: their counts in it, mean statistics, and shares of groups of documents."""
+
+    weights: np.ndarray
+    averages: Any
+    groups: Any
+
+    def divided(self, whole: Model, part: np.ndarray) -> Model:
+        """Two topics instead of one; `part` of each item belongs to the first."""
+        both = np.stack([self.weights * part, self.weights * (1 - part)], axis=1)
+        counts = both.sum(axis=0)
+        alpha = np.maximum(whole.proportions.alpha * counts / counts.sum(), LEAST_ALPHA)
+        by_group = np.zeros((len(whole.proportions.sizes), 2))
+        add_to_groups(self.groups.indptr, self.groups.indices, self.groups.data, both, by_group)
+        proportions = Proportions(whole.proportions.sizes, by_group, alpha)
+        return Model(whole.family, counts, both.T @ self.averages, proportions, np.zeros(2))
+
+    def difference(self, halves: Model) -> np.ndarray:
+        """Log-odds of the first of two topics, for each item (eq. 3.21)."""
+        slopes, offsets = halves.family.expected_log_likelihood(halves.counts, halves.sums)
+        logs = halves.proportions.expected_logs
+        of_items = self.averages @ (slopes[0] - slopes[1]) + (offsets[0] - offsets[1])
+        return of_items + self.groups @ (logs[:, 0] - logs[:, 1])
+
+
 class Search:
     """Search for a maximum of the free energy of given items.
 
@@ -109,7 +140,7 @@ class Search:
         """One topic that has all items."""
         counts, sums = self._items.totals([np.arange(len(self._items))])
         by_group = self._items.by_group(self._items.counts[:, None])
-        return Model(family, counts, sums, Proportions(self._sizes, by_group, np.full(1, FIRST_ALPHA)))
+        return Model(family, counts, sums, Proportions(self._sizes, by_group, np.full(1, FIRST_ALPHA)), np.zeros(1))
 
     def run(self, model: Model) -> Fit:
         """The best fit found, starting from a model."""
@@ -152,7 +183,7 @@ class Search:
         entropy -= np.einsum("sk,sk->", by_group, logs)
         proportions = replace(model.proportions, counts=by_group).fitted()
         family = model.family.fitted(found.counts, found.sums)
-        after = Model(family, found.counts, found.sums, proportions)
+        after = Model(family, found.counts, found.sums, proportions, model.failed)
         return Fit(after, shares, float(after.evidence.sum() + proportions.log_evidence + entropy))
 
     # ---- splits and merges -----------------------------------------------------------------------
@@ -161,14 +192,15 @@ class Search:
         """Changes that gain, the best first, each topic in one of them."""
         worst, changes = self._worst_topics(fit), list[Change]()
         for first in range(0, len(worst), CANDIDATES):
-            splits = [self._split(fit, k) for k in worst[first : first + CANDIDATES]]
-            changes = [split for split in splits if split is not None and split.gain > 0]
+            tried = worst[first : first + CANDIDATES]
+            changes = [split for split in map(partial(self._split, fit), tried) if split is not None]
+            fit.model.failed[tried] = fit.model.counts[tried]
             if changes:
                 break
         changes += [self._merge(fit, *pair) for pair in self._nearest_pairs(fit)]
         found: list[Change] = []
         room, used = self._max_topics - len(fit.model), set[int]()
-        for change in sorted((one for one in changes if one.gain > 0), key=lambda one: -one.gain):
+        for change in sorted((one for one in changes if one.gain > self._least_gain), key=lambda one: -one.gain):
             more = len(change.new) - len(change.gone)
             if used.isdisjoint(change.gone) and more <= room:
                 used.update(change.gone)
@@ -182,10 +214,12 @@ class Search:
         slopes, offsets = model.family.expected_log_likelihood(counts, model.sums)
         likelihood = np.einsum("kp,kp->k", slopes, model.sums) / counts + offsets
         logs = xlogy(fit.shares, fit.shares / self._items.counts[:, None]).sum(axis=0) / counts
-        return np.argsort(likelihood - logs + np.log(counts), kind="stable").tolist()
+        order = np.argsort(likelihood - logs + np.log(counts), kind="stable")
+        is_new = np.abs(model.failed - counts) >= UNCHANGED * counts
+        return order[is_new[order]].tolist()
 
     def _split(self, fit: Fit, k: int) -> Change | None:
-        """A topic split along its principal direction, or along the second where the first does not gain."""
+        """A topic split along its principal direction, or along the second where the first gains too little."""
         which = np.flatnonzero(fit.shares[:, k] > MEMBER * self._items.counts)
         if len(which) < 2:
             return None
@@ -193,35 +227,23 @@ class Search:
         projections = fit.model.family.projections(weights, averages, ONE_GROUP)
         for along in projections.T:
             change = self._halves(fit, k, which, along > 0)
-            if change is not None and change.gain > 0:
+            if change is not None and change.gain > self._least_gain:
                 return change
         return None
 
     def _halves(self, fit: Fit, k: int, which: np.ndarray, first: np.ndarray) -> Change | None:
         """Both halves of a topic, refined by updates of these items and topics alone."""
-        weights, averages, groups = fit.shares[which, k], self._items.averages(which), self._items.shares_of_groups(which)
-        whole = fit.model.taking([k])
-        part = first.astype(np.float64)
+        members = Members(fit.shares[which, k], self._items.averages(which), self._items.shares_of_groups(which))
+        whole, part = fit.model.taking([k]), first.astype(np.float64)
         for _ in range(LOCAL_STEPS):
-            halves = self._model_of(whole, weights, averages, groups, part)
+            halves = members.divided(whole, part)
             if not (halves.counts > 0).all():
                 return None
-            slopes, offsets = halves.family.expected_log_likelihood(halves.counts, halves.sums)
-            logs = halves.proportions.expected_logs
-            part = expit(averages @ (slopes[0] - slopes[1]) + (offsets[0] - offsets[1]) + groups @ (logs[:, 0] - logs[:, 1]))
-        halves = self._model_of(whole, weights, averages, groups, part)
-        both = self._model_of(whole, weights, averages, groups, np.ones(len(which))).taking([0])
-        gain = halves.score - both.score + weights @ (entr(part) + entr(1 - part))
+            part = expit(members.difference(halves))
+        halves = members.divided(whole, part)
+        both = members.divided(whole, np.ones(len(which))).taking([0])
+        gain = halves.score - both.score + members.weights @ (entr(part) + entr(1 - part))
         return Change([k], halves, float(gain)) if (halves.counts > 0).all() else None
-
-    @staticmethod
-    def _model_of(whole: Model, weights: np.ndarray, averages: Any, groups: Any, part: np.ndarray) -> Model:
-        """Two topics that share the items of one: `part` of each item belongs to the first."""
-        both = np.stack([weights * part, weights * (1 - part)])
-        counts = both.sum(axis=1)
-        alpha = np.maximum(whole.proportions.alpha * counts / counts.sum(), LEAST_ALPHA)
-        proportions = Proportions(whole.proportions.sizes, (groups.T @ both.T), alpha)
-        return Model(whole.family, counts, both @ averages, proportions)
 
     def _nearest_pairs(self, fit: Fit) -> list[tuple[int, int]]:
         """Pairs of topics that share most items: the cosines of their assignments."""
