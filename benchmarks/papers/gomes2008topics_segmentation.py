@@ -138,7 +138,7 @@ def fitted(documents, clumps, groups, epoch):
         model.fit(documents)
     found = {"clumps": clumps, "groups": groups / len(documents), "free_energy": model.free_energy_}
     found["kept"] = int(max(model.history_["clumps"]))
-    return model, found | {"topics": model.n_topics_, "score": model.score(documents), "seconds": meter.seconds}
+    return model, found | {"topics": model.n_topics_, "score": model.score(documents), **meter.facts()}
 
 
 def fit_batch(documents):
