@@ -28,8 +28,8 @@ from modicum.pipeline.pixels import local_descriptors
 
 COMMAND = "python benchmarks/papers/gomes2008topics_retrieval.py"
 EPOCH_PICTURES = 60
-BOUNDS, USUAL_BOUND = (2500, 5000, 10_000, 20_000, 40_000), 10_000  # rows beside the epoch
-SHARES = (0.05, 0.1, 0.3, 0.5, 1.0)  # of training pictures: how many groups of them there may be
+BOUNDS, USUAL_BOUND = (2500, 10_000, 40_000), 10_000  # rows beside the epoch
+SHARES = (0.1, 0.3, 1.0)  # of training pictures: how many groups of them there may be
 TOL = 0.02  # nats per descriptor: a coarser search than by default, which takes much longer here
 RUNS = [
     ("bound", "memory in rows", ",d"),
@@ -147,7 +147,7 @@ def plot(result, by_bound, by_share, others):
             axes.set(title=title, xlabel={"bound": "memory in rows", "share": "document groups per picture"}[key])
             axes.xaxis.set_major_formatter({"bound": "{x:,.0f}", "share": "{x:.0%}"}[key])
         line[1].yaxis.set_major_formatter("{x:.0%}")
-        for other, colour in ((others[0], PALE), (others[2], GREY)):
+        for other, colour in ((others[0], PALE), (others[3], GREY)):
             line[1].axhline(other["accuracy"], color=colour, ls="--", lw=1.2, label=other["features"])
     panels[0, 1].legend(fontsize=8)
     result.figure(figure)
@@ -172,7 +172,7 @@ def main():
     result.table("groups", RUNS, by_share)
     result.table("others", [("features", "features", ""), ("accuracy", "1-NN accuracy", ".1%")], others)
     ours = rows[usual, 1.0]["accuracy"]
-    for other in (others[0], others[2]):
+    for other in others:
         measured = f"{ours:.1%} and {other['accuracy']:.1%}"
         result.bar(f"accuracy in {usual:,} rows above {other['features']}", measured, ours > other["accuracy"])
     plot(result, by_bound, by_share, others)
