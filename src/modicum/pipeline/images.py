@@ -108,7 +108,7 @@ def _describe(pixels: np.ndarray) -> np.ndarray:
 
 def oklab(pixels: np.ndarray) -> np.ndarray:
     """Colours of sRGB bytes in OKLab: lightness from 0 to 1, green-red and blue-yellow from about -0.3 to 0.3."""
-    return np.cbrt(_LINEAR[pixels] @ _CONES.T) @ _OKLAB.T
+    return np.cbrt(LINEAR_LIGHT[pixels] @ _CONES.T) @ _OKLAB.T
 
 
 def _linear_light() -> np.ndarray:
@@ -117,7 +117,7 @@ def _linear_light() -> np.ndarray:
     return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4).astype(np.float32)
 
 
-_LINEAR = _linear_light()
+LINEAR_LIGHT = _linear_light()
 
 
 def _thumbnails(colours: np.ndarray) -> np.ndarray:
@@ -201,6 +201,13 @@ def load_picture(path: str, most: int) -> Any:
         return _load(path, most)
 
 
+def upright(image: Any, most: int) -> Any:
+    """A Pillow image in RGB, on white and turned as its tags say, of at most `most` pixels on the longer side."""
+    plain = _plain(image)
+    plain.thumbnail((most, most), reducing_gap=2.0)
+    return _finished(plain, image)
+
+
 def _threads(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="modicum-pictures")
 
@@ -230,9 +237,7 @@ def _load_small(path: Any) -> Any:
 
 def _load(path: Any, most: int = MOST_PIXELS) -> Any:
     with _open(path, most) as image:
-        plain = _plain(image)
-        plain.thumbnail((most, most), reducing_gap=2.0)
-        return _finished(plain, image)
+        return upright(image, most)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from modicum.plot.maps import exemplar_map, prototype_map
 from modicum.plot.mixtures import component_images, component_map
 from modicum.plot.predictions import interval_coverage, predicted_and_true
 from modicum.plot.report import write_report, write_tradeoff_report
+from modicum.plot.segments import segment_images
 from modicum.plot.similarities import nearest_similarities, similarity_matrix
 from modicum.plot.tradeoffs import data_time, risk_by_points, risk_time, search_path
 
@@ -36,6 +37,7 @@ __all__ = [
     "risk_by_points",
     "risk_time",
     "search_path",
+    "segment_images",
     "similarity_matrix",
     "utility_over_stream",
     "value_over_stream",
