@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from modicum import select as select
     from modicum import streams as streams
     from modicum import svm as svm
+    from modicum import topics as topics
     from modicum import tradeoff as tradeoff
     from modicum.checks import check_learner as check_learner
     from modicum.cluster import ExemplarClustering as ExemplarClustering
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from modicum.select import ThreeSieves as ThreeSieves
     from modicum.streams import stream as stream
     from modicum.svm import StreamSVC as StreamSVC
+    from modicum.topics import MemoryBoundedTopicModel as MemoryBoundedTopicModel
     from modicum.tradeoff import Tram as Tram
 
 LEARNERS = {
@@ -69,6 +71,7 @@ LEARNERS = {
     "KMeansCoreset": "coreset",
     "KRLS": "regress",
     "MemoryBoundedMixture": "mixture",
+    "MemoryBoundedTopicModel": "topics",
     "MixtureCoreset": "coreset",
     "OnlineGreedy": "select",
     "OnlineKMeans": "cluster",
@@ -120,6 +123,7 @@ _ROOMS = (
     "select",
     "streams",
     "svm",
+    "topics",
     "tradeoff",
 )
 
