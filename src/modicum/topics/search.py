@@ -9,7 +9,7 @@ raise the free energy by the least gain.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import entr, xlogy
+from scipy.special import entr
 
 from modicum.clumps.pairs import nearest_pairs
 from modicum.families import Family
@@ -18,7 +18,7 @@ from modicum.topics.model import Model
 from modicum.topics.proportions import Proportions
 from modicum.topics.splits import DIRECTIONS, TopicSplits
 
-CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
+CANDIDATES = 10  # merges that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
 NEAREST = 5  # other topics that a topic may be merged with, beside those that share most items
 PROGRESS = 0.1  # of the least gain: changes must be worth more, or the search ends
@@ -80,7 +80,7 @@ class Search:
             return None
         gone = [k for change in changes for k in change.gone]
         kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
-        better = self.update(kept.adding([change.new for change in changes]), COARSE)
+        better = self.step(kept.adding([change.new for change in changes]))
         return better if self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain else None
 
     def _worth(self, fit: Fit) -> float:
@@ -116,16 +116,12 @@ class Search:
 
     def _promising(self, fit: Fit) -> list[Change]:
         """Changes that gain, the best first, each topic in one of them."""
-        worst, changes = self._worst_topics(fit), list[Change]()
-        for first in range(0, len(worst), CANDIDATES):
-            tried = worst[first : first + CANDIDATES]
-            changes = self._splits(fit, tried)
-            fit.model.failed[tried] = fit.model.counts[tried]
-            if changes:
-                break
-        changes += self._merges(fit)
+        model = fit.model
+        untried = np.flatnonzero(np.abs(model.failed - model.counts) >= UNCHANGED * model.counts)
+        model.failed[untried] = model.counts[untried]
+        changes = self._splits(fit, untried.tolist()) or self._merges(fit)
         found: list[Change] = []
-        room, used = self._max_topics - len(fit.model), set[int]()
+        room, used = self._max_topics - len(model), set[int]()
         for change in sorted((one for one in changes if one.gain > 0), key=lambda one: -one.gain):
             more = len(change.new) - len(change.gone)
             if used.isdisjoint(change.gone) and more <= room:
@@ -133,16 +129,6 @@ class Search:
                 found.append(change)
                 room -= more
         return found
-
-    def _worst_topics(self, fit: Fit) -> list[int]:
-        """Topics whose items are farthest from their density: the divergence of the one from the other."""
-        model, counts = fit.model, fit.model.counts
-        slopes, offsets = model.family.expected_log_likelihood(counts, model.sums)
-        likelihood = np.einsum("kp,kp->k", slopes, model.sums) / counts + offsets
-        logs = xlogy(fit.shares, fit.shares / self._items.counts[:, None]).sum(axis=0) / counts
-        order = np.argsort(likelihood - logs + np.log(counts), kind="stable")
-        is_new = np.abs(model.failed - counts) >= UNCHANGED * counts
-        return order[is_new[order]].tolist()
 
     def _splits(self, fit: Fit, topics: list[int]) -> list[Change]:
         """Splits of topics that gain, each along the first direction in which it does."""
