@@ -16,7 +16,7 @@ from modicum.clumps.rounds import MAX_ROUNDS, Rounds
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import is_sparse, take
 from modicum.rules.budget import Plan
-from modicum.rules.invariants import Array, Is, Real
+from modicum.rules.invariants import Array, Is, Real, Scope, Violation
 from modicum.rules.params import NULL, TRUTH
 from modicum.topics.allocation import GROUP_BYTES, ITEM_BYTES
 from modicum.topics.compression import TopicCompression
@@ -33,13 +33,22 @@ COLUMNS = ("n_seen", "documents", "topics", "free_energy", "clumps", "groups", "
 DEFAULT_HORIZON = 2.0  # times what has been seen
 
 
+class CountsOfGroups(Array):
+    """Counts of groups of documents, the first ones in memory."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if len(value) > scope["n_groups"]:
+            raise Violation(f"of at most {scope['n_groups']} groups; got {len(value)}")
+
+
 class ClumpedTopics(Engine):
     """Topics, and the memory that they were learned from."""
 
     _invariants = {
-        "memory": Is(DocumentMemory),
-        "topics": [NULL, Is(Topics)],
-        "by_group": Array("float64", None, None, low=0.0),
+        "memory": Is(DocumentMemory, n_statistics="n_statistics", n_all="n_groups"),
+        "topics": [NULL, Is(Topics, n_statistics="n_statistics", k="n_topics")],
+        "by_group": CountsOfGroups("float64", None, "n_topics", low=0.0),
         "free_energy": Real(),
         "is_current": TRUTH,
         "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
@@ -108,7 +117,7 @@ class ClumpedTopics(Engine):
         return self.memory.memory.n_buffered
 
     def finish(self, settings: Settings) -> None:
-        if not self.is_current:
+        if not self.is_current and self.n_retained:
             self.build(settings)
 
     def snapshot(self, settings: Settings) -> "Clumps":
@@ -128,7 +137,7 @@ class ClumpedTopics(Engine):
         sizes = len(self.memory.memory.clump_counts), len(self.memory.sizes)
         seconds = time.perf_counter() - started
         self.rounds.record(
-            self.memory.n_rows, self.memory.n_documents, len(fit.model), fit.free_energy, *sizes, seconds
+            self.memory.n_seen, self.memory.n_documents, len(fit.model), fit.free_energy, *sizes, seconds
         )
         return fit
 
@@ -223,16 +232,28 @@ class Clumps:
     @property
     def topics(self) -> Topics:
         known = self._engine.topics
-        return known if known is not None and self._engine.is_current else self._fit.model.topics
+        if known is not None and self._engine.is_current:
+            return known
+        return self._fit.model.topics if self._engine.n_retained else self._prior
+
+    @property
+    def _prior(self) -> Topics:
+        """One empty topic, as long as all documents are empty."""
+        family = self._settings.family.bind(self._engine.memory.memory.rows.values, np.empty(0))
+        return Topics(family, np.zeros(1), np.zeros((1, family.n_statistics)), np.ones(1))
 
     @property
     def free_energy(self) -> float:
-        return self._engine.free_energy if self._engine.is_current else self._fit.free_energy
+        is_known = self._engine.is_current or not self._engine.n_retained
+        return self._engine.free_energy if is_known else self._fit.free_energy
 
     @property
     def held(self) -> tuple[np.ndarray, np.ndarray]:
-        known, ids = self._fit.model.proportions, self._engine.memory.ids
+        ids = self._engine.memory.ids
         single = np.flatnonzero(ids >= 0)
+        if not len(single):
+            return ids[single], np.empty((0, len(self.topics)))
+        known = self._fit.model.proportions
         return ids[single], known.means[single] + known.alpha
 
 

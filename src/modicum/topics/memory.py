@@ -50,7 +50,7 @@ class DocumentMemory(Part):
         self.n_documents += len(ids)
 
     @property
-    def n_rows(self) -> int:
+    def n_seen(self) -> int:
         """Rows learned: items or, of words, documents."""
         return self.n_documents if is_sparse(self.memory.rows.values) else self.memory.n_seen
 

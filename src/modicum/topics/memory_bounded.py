@@ -12,8 +12,8 @@ from modicum.exceptions import DataError
 from modicum.families import FAMILY, Family, Multinomial, as_family
 from modicum.rows import is_sparse, n_rows
 from modicum.rules.budget import Plan, as_budget
-from modicum.rules.invariants import TEXT, Is
-from modicum.rules.params import BUDGET, NULL, POSITIVE, Int, OneOf
+from modicum.rules.invariants import TEXT, Is, Scope
+from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, Int, OneOf
 from modicum.topics.answers import TopicAnswers
 from modicum.topics.clumped import ClumpedTopics
 from modicum.topics.documents import Documents
@@ -22,8 +22,20 @@ from modicum.topics.settings import Settings
 from modicum.topics.swept import SweptTopics
 
 PSEUDOCOUNT = 0.1  # of every word in a topic: topics have few words
+MOST_OF_A_WORD = 1e9  # in a document: float32 sums of larger counts would lose all others
 TOL = 3e-3  # nats per item
 OF_CLUMPS = ("max_document_groups", "horizon_items", "horizon_documents", "epoch", "tol")  # parameters
+
+
+class EngineOfMethod:
+    """The rule for the engine: of the class for the method, and for these columns."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        rules = {
+            ClumpedTopics: Is(ClumpedTopics, n_statistics=lambda its: its.owner._settings().n_statistics),
+            SweptTopics: Is(SweptTopics, n_words="n_features"),
+        }
+        rules[scope.owner._method()].check(value, scope)
 
 
 class MemoryBoundedTopicModel(TopicAnswers, Learner):
@@ -61,9 +73,11 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         The most topics; by default as many as the budget has room for.
     max_document_groups : int or None, default=None
         The most groups of documents after a round, for "clumps". By default about as many as clumps.
-    horizon_items, horizon_documents : int or None, default=None
-        Expected numbers of items and documents of the stream, for "clumps". Items are kept apart if their difference
-        would matter by then. By default twice what has been seen.
+    horizon_items : int or None, default=None
+        Expected number of items of the stream, for "clumps". Items are kept apart if their difference would matter by
+        then. By default twice what has been seen.
+    horizon_documents : int or None, default=None
+        Expected number of documents, likewise.
     epoch : int or None, default=None
         Items to buffer between rounds of learning, for "clumps"; by default half of the budget.
     tol : float or None, default=None
@@ -117,13 +131,11 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         "horizon_documents": [Int(1), NULL],
         "epoch": [Int(1), NULL],
         "tol": [POSITIVE, NULL],
+        "random_state": [RANDOM_STATE],
     }
 
     _invariants = {
-        "_engine": [
-            Is(ClumpedTopics, n_statistics=lambda its: as_family(its["family"]).n_statistics_of(its["n_features"])),
-            Is(SweptTopics, n_words="n_features"),
-        ],
+        "_engine": EngineOfMethod(),
         "_last_document": [NULL, TEXT],
     }
 
@@ -211,7 +223,13 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         return X if self._kind == "dense" or is_sparse(X) else csr_matrix(X)
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
-        self._family().check(X, type(self).__name__)
+        name = type(self).__name__
+        self._family().check(X, name)
+        if self._are_words and X.data.max(initial=0.0) > MOST_OF_A_WORD:
+            row, column = (int(at[0]) for at in (X > MOST_OF_A_WORD).nonzero())
+            raise DataError(
+                f"{name}: row {row}, column {column} of this chunk is {X[row, column]:g}, which is no count."
+            )
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_engine"):
@@ -220,7 +238,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             self._last_document = None
         self._engine.learn(X, self._beginnings(y, n_rows(X)), row_ids, self._rng, self._settings())
 
-    def _method(self) -> type[Engine]:
+    def _method(self) -> type[ClumpedTopics] | type[SweptTopics]:
         return SweptTopics if self._sweeps else ClumpedTopics
 
     def _beginnings(self, y: Any, count: int) -> np.ndarray:
