@@ -67,7 +67,7 @@ def allocate(
         rows = max(1, int(total / cost.row) // 2) if epoch is None else epoch
         left = total - rows * cost.row
         groups = max(2, math.isqrt(max(0, int(left / (2 * cell))))) if max_groups is None else max_groups
-        per_topic = per_statistic * (n_statistics + 2 + groups)
+        per_topic = per_statistic * (n_statistics + 3 + groups)
         return TopicAllocation(rows, cost, cell, left, groups, per_topic, per_group, max_topics or sys.maxsize)
 
     amount = budget.rows if budget.nbytes is None else budget.nbytes

@@ -24,8 +24,9 @@ from modicum.topics.document_groups import merged
 from modicum.topics.documents import Documents
 from modicum.topics.engine import Engine
 from modicum.topics.memory import DocumentMemory
+from modicum.topics.model import Model
 from modicum.topics.proportions import Proportions
-from modicum.topics.search import Fit, Model, Search
+from modicum.topics.search import Fit, Search
 from modicum.topics.settings import Settings
 from modicum.topics.topics import Topics
 
@@ -49,6 +50,7 @@ class ClumpedTopics(Engine):
         "memory": Is(DocumentMemory, n_statistics="n_statistics", n_all="n_groups"),
         "topics": [NULL, Is(Topics, n_statistics="n_statistics", k="n_topics")],
         "by_group": CountsOfGroups("float64", None, "n_topics", low=0.0),
+        "failed": Array("float64", "n_topics", low=0.0),
         "free_energy": Real(),
         "is_current": TRUTH,
         "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
@@ -58,6 +60,7 @@ class ClumpedTopics(Engine):
         self.memory = DocumentMemory(like, n_statistics, max_rows)
         self.topics: Topics | None = None
         self.by_group = np.empty((0, 0))  # N_sk of the groups there were after the last round
+        self.failed = np.empty(0)  # of topics: see `Model`
         self.free_energy = 0.0
         self.is_current = False  # whether the topics were learned from all rows
         self.rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
@@ -75,7 +78,7 @@ class ClumpedTopics(Engine):
             allocation.max_rows,
             epoch=allocation.epoch * (settings.item_bytes + ITEM_BYTES),
             clumps_and_single_items=int(unit * allocation.beside(n_topics, n_groups)),
-            topics=n_topics * 8 * (settings.n_statistics + 2 + n_groups),
+            topics=n_topics * 8 * (settings.n_statistics + 3 + n_groups),
             groups=n_groups * GROUP_BYTES,
             other=settings.fixed_bytes,
         )
@@ -142,7 +145,7 @@ class ClumpedTopics(Engine):
         return fit
 
     def _take(self, fit: Fit) -> None:
-        self.topics = fit.model.topics
+        self.topics, self.failed = fit.model.topics, fit.model.failed
         self.by_group = fit.model.proportions.counts[: len(self.by_group)]
         self.free_energy, self.is_current = fit.free_energy, True
 
@@ -193,7 +196,7 @@ class ClumpedTopics(Engine):
             np.concatenate([mine.sums, family.translated_from(theirs.family, theirs.counts, theirs.sums)]),
             np.append(mine.alpha, theirs.alpha),
         )
-        self.by_group = by_group
+        self.by_group, self.failed = by_group, np.append(self.failed, other.failed)
         self._compress(self.build(settings), settings)
 
     def _compress(self, fit: Fit, settings: Settings) -> None:

@@ -293,10 +293,11 @@ class Swept:
 
 
 def as_counts(X: csr_matrix) -> csr_matrix:
-    """Documents as they are held: each word once, in float32."""
+    """Documents as they are held: each word once, counts in float32, indices in int32."""
     X = csr_matrix(X, dtype=np.float32, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 
 
