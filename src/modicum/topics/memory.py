@@ -10,6 +10,7 @@ from modicum._jit.cuts import cut
 from modicum.clumps.compression import groups_of
 from modicum.clumps.memory import Memory
 from modicum.families import Family
+from modicum.rows import is_sparse
 from modicum.rules.invariants import Array, Is, Sparse, Whole
 from modicum.state.part import Part
 from modicum.topics.grouped_items import GroupedItems
@@ -37,7 +38,7 @@ class DocumentMemory(Part):
         self.memory = Memory(like, n_statistics, max_rows)
         self.of_rows = np.empty(0, np.int32)
         self.members = sparse.csr_matrix((0, 0), dtype=np.float32)
-        self.sizes = np.empty(0)  # D_s
+        self.sizes: np.ndarray = np.empty(0)  # D_s
         self.ids = np.empty(0, np.int64)
         self.n_documents = 0  # ever
 
@@ -50,6 +51,11 @@ class DocumentMemory(Part):
         self.ids = np.append(self.ids, ids)
         self.members.resize(len(self.memory.clump_counts), len(self.sizes))
         self.n_documents += len(ids)
+
+    @property
+    def n_seen(self) -> int:
+        """Rows learned: items or, of words, documents."""
+        return self.n_documents if is_sparse(self.memory.rows.values) else self.memory.n_seen
 
     def items(self, family: Family) -> GroupedItems:
         """Clumps and rows with their counts by document."""
