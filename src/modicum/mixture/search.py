@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from modicum.clumps.items import Expectation, Items
+from modicum.clumps.pairs import nearest_pairs
 from modicum.clumps.splits import Split, split_firmly, split_softly
 from modicum.mixture.components import Components
 from modicum.mixture.sticks import Sticks
@@ -198,11 +199,7 @@ class Search:
 def _near_pairs(components: Components) -> np.ndarray:
     """Pairs of each component with those under which its rows are most likely."""
     slopes, offsets = components.scores
-    scores = components.sums / components.counts[:, None] @ slopes.T + offsets
-    np.fill_diagonal(scores, -np.inf)
-    near = np.argsort(-scores, axis=1, kind="stable")[:, : min(NEAREST, len(components) - 1)]
-    pairs = np.stack([np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()], axis=1)
-    return np.unique(np.sort(pairs, axis=1), axis=0)
+    return nearest_pairs(components.sums / components.counts[:, None] @ slopes.T + offsets, NEAREST)
 
 
 def _gain_of_sticks(components: Components, gone: Any, new_counts: Any) -> float:

@@ -120,7 +120,8 @@ class ClumpedTopics(Part):
 
     def merge(self, other: "ClumpedTopics", settings: Settings) -> None:
         """Absorb topics and memory of another model, which both have had a round."""
-        assert self.topics is not None and other.topics is not None
+        assert self.topics is not None
+        assert other.topics is not None
         mine, theirs, family = self.topics, other.topics, self.topics.family
         n_mine, n_theirs = len(self.memory.sizes), len(other.memory.sizes)
         by_group = np.zeros((n_mine + n_theirs, len(mine) + len(theirs)))

@@ -6,14 +6,17 @@ of several splits and merges of different topics add up, and all that are worth 
 raise the free energy by the least gain.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import entr, expit, xlogy
 
 from modicum._jit.groups import add_to_groups
+from modicum.clumps.pairs import nearest_pairs
 from modicum.families import Family
 from modicum.topics.grouped_items import GroupedItems
 from modicum.topics.proportions import LEAST_ALPHA, Proportions
@@ -22,6 +25,7 @@ from modicum.topics.topics import Topics
 CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
 MEMBER = 0.01  # items with a smaller share in a topic do not take part in its split
+NEAREST = 5  # other topics that a topic may be merged with, beside those that share most items
 PROGRESS = 0.1  # of the least gain: changes must be worth more, or the search ends
 COARSE = 10  # times the tolerance, for updates between splits
 UNCHANGED = 0.05  # after a failed split, a topic is tried again once its count has changed by more than this
@@ -113,6 +117,17 @@ class Members:
     weights: np.ndarray
     averages: Any
     groups: Any
+
+    def directions(self, family: Family) -> Iterator[np.ndarray]:
+        """Projections of items on principal directions: of items, then of the means of documents."""
+        yield from family.projections(self.weights, self.averages, ONE_GROUP).T
+        counts = self.groups.T @ self.weights
+        there = np.flatnonzero(counts)
+        if len(there) > 1:
+            groups = self.groups[:, there].T.multiply(self.weights).tocsr()
+            means = sparse.diags(1 / counts[there]) @ (groups @ self.averages)
+            along = family.projections(counts[there], means, ONE_GROUP)[:, 0]
+            yield self.groups[:, there] @ along
 
     def divided(self, whole: Model, part: np.ndarray) -> Model:
         """Two topics instead of one; `part` of each item belongs to the first."""
@@ -209,7 +224,7 @@ class Search:
             fit.model.failed[tried] = fit.model.counts[tried]
             if changes:
                 break
-        changes += [self._merge(fit, *pair) for pair in self._nearest_pairs(fit)]
+        changes += self._merges(fit)
         found: list[Change] = []
         room, used = self._max_topics - len(fit.model), set[int]()
         for change in sorted((one for one in changes if one.gain > 0), key=lambda one: -one.gain):
@@ -231,21 +246,19 @@ class Search:
         return order[is_new[order]].tolist()
 
     def _split(self, fit: Fit, k: int) -> Change | None:
-        """A topic split along its principal direction, or along the second where the first gains too little."""
+        """A topic split along the first direction that gains enough."""
         which = np.flatnonzero(fit.shares[:, k] > MEMBER * self._items.counts)
         if len(which) < 2:
             return None
-        weights, averages = fit.shares[which, k], self._items.averages(which)
-        projections = fit.model.family.projections(weights, averages, ONE_GROUP)
-        for along in projections.T:
-            change = self._halves(fit, k, which, along > 0)
+        members = Members(fit.shares[which, k], self._items.averages(which), self._items.shares_of_groups(which))
+        for along in members.directions(fit.model.family):
+            change = self._halves(fit, k, members, along > 0)
             if change is not None and change.gain > 0:
                 return change
         return None
 
-    def _halves(self, fit: Fit, k: int, which: np.ndarray, first: np.ndarray) -> Change | None:
+    def _halves(self, fit: Fit, k: int, members: Members, first: np.ndarray) -> Change | None:
         """Both halves of a topic, refined by updates of these items and topics alone."""
-        members = Members(fit.shares[which, k], self._items.averages(which), self._items.shares_of_groups(which))
         whole, part = fit.model.taking([k]), first.astype(np.float64)
         for _ in range(LOCAL_STEPS):
             halves = members.divided(whole, part)
@@ -253,18 +266,27 @@ class Search:
                 return None
             part = expit(members.difference(halves))
         halves = members.divided(whole, part)
-        both = members.divided(whole, np.ones(len(which))).taking([0])
+        both = members.divided(whole, np.ones(len(first))).taking([0])
         gain = halves.score - both.score + members.weights @ (entr(part) + entr(1 - part)) - self._least_gain
         return Change([k], halves, float(gain)) if (halves.counts > 0).all() else None
 
-    def _nearest_pairs(self, fit: Fit) -> list[tuple[int, int]]:
+    def _merges(self, fit: Fit) -> list[Change]:
+        """The most promising merges of two topics: those with the largest gains, but for the entropy lost."""
+        if len(fit.model) < 2:
+            return []
+        pairs = np.unique(np.concatenate([self._overlapping(fit), _near(fit.model)]), axis=0)
+        bounds = _bounds_of_merges(fit.model, pairs)
+        best = np.argsort(-bounds, kind="stable")[:CANDIDATES]
+        return [self._merge(fit, *pairs[at]) for at in best]
+
+    def _overlapping(self, fit: Fit) -> np.ndarray:
         """Pairs of topics that share most items: the cosines of their assignments."""
         overlaps = (fit.shares / self._items.counts[:, None]).T @ fit.shares
         lengths = np.sqrt(np.diagonal(overlaps))
-        cosines = np.triu(overlaps / np.outer(lengths, lengths), 1)
-        best = np.argsort(-cosines, axis=None, kind="stable")[:CANDIDATES]
-        pairs = np.stack(np.unravel_index(best, cosines.shape), axis=1)
-        return [(int(i), int(j)) for i, j in pairs if i < j]
+        first, second = np.triu_indices(len(overlaps), 1)
+        cosines = overlaps[first, second] / (lengths[first] * lengths[second])
+        best = np.argsort(-cosines, kind="stable")[:CANDIDATES]
+        return np.stack([first[best], second[best]], axis=1)
 
     def _merge(self, fit: Fit, i: int, j: int) -> Change:
         """Two topics added up."""
@@ -273,3 +295,19 @@ class Search:
         one, two = (fit.shares[:, k] / self._items.counts for k in (i, j))
         lost = self._items.counts @ (entr(one) + entr(two) - entr(one + two))
         return Change([i, j], both, float(both.score - pair.score - lost + self._least_gain))
+
+
+def _near(model: Model) -> np.ndarray:
+    """Pairs of each topic with those under which its items are most likely."""
+    slopes, offsets = model.family.expected_log_likelihood(model.counts, model.sums)
+    scores = model.sums / model.counts[:, None] @ slopes.T + offsets
+    return nearest_pairs(scores, NEAREST)
+
+
+def _bounds_of_merges(model: Model, pairs: np.ndarray) -> np.ndarray:
+    """Gains in free energy by merging pairs of topics, but for the entropy of assignments that is lost."""
+    known = model.proportions
+    own = model.evidence + known.log_evidence_of(known.counts, known.alpha)
+    both = model.family.log_evidence(model.counts[pairs].sum(axis=1), model.sums[pairs].sum(axis=1))
+    both += known.log_evidence_of(known.counts[:, pairs].sum(axis=2), known.alpha[pairs].sum(axis=1))
+    return both - own[pairs].sum(axis=1)
