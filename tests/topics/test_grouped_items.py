@@ -30,8 +30,9 @@ def test_assignments_by_definition(kind, grouped, seed, n_topics):
     averages, members = dense_averages(items), items.members.toarray()
     likelihood = 0.0
     for c in range(len(items)):
-        scored = [averages[c] @ slopes[k] + offsets[k] + members[c] @ logs[:, k] / items.counts[c]
-                  for k in range(n_topics)]
+        scored = [
+            averages[c] @ slopes[k] + offsets[k] + members[c] @ logs[:, k] / items.counts[c] for k in range(n_topics)
+        ]
         likelihood += items.counts[c] * logsumexp(scored)
         assert_allclose(kept[c], items.counts[c] * np.exp(scored - logsumexp(scored)), rtol=1e-8, atol=1e-12)
     assert_allclose(found.likelihood, likelihood)

@@ -68,8 +68,10 @@ def gradient(known):
     """Of the evidence in log alpha, numerically."""
     out = np.empty(len(known.alpha))
     for k in range(len(out)):
-        up, down = (Proportions(known.sizes, known.counts, known.alpha * np.exp(step * (np.arange(len(out)) == k)))
-                    for step in (1e-4, -1e-4))
+        up, down = (
+            Proportions(known.sizes, known.counts, known.alpha * np.exp(step * (np.arange(len(out)) == k)))
+            for step in (1e-4, -1e-4)
+        )
         out[k] = (up.log_evidence - down.log_evidence) / 2e-4
     return out
 
