@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from items import _items
+from items import _items, rows  # noqa: F401
 from modicum.families import as_family
 from modicum.topics.grouped_items import GroupedItems
 

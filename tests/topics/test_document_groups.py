@@ -94,7 +94,8 @@ def test_blocks(monkeypatch, limit):
 def test_equal_documents():
     """All cosines are the same."""
     labels = merged(np.full((9, 3), 1 / 3), np.ones(9), 4, apart=8)
-    assert len(np.unique(labels)) == 4 and (labels == labels[8]).sum() == 1
+    assert len(np.unique(labels)) == 4
+    assert (labels == labels[8]).sum() == 1
 
 
 def test_means_of_groups_are_over_documents():

@@ -29,6 +29,14 @@ def test_counts_and_back():
         assert_array_equal(documents.totals(documents.weights), X.sum(axis=1))
 
 
+def test_stored_zeros_are_no_words():
+    X = csr_matrix(counts())
+    X.data[::3] = 0.0
+    documents = Documents.of_counts(X)
+    assert (documents.weights > 0).all()
+    assert_array_equal(dense(documents), X.toarray())
+
+
 def test_rows():
     rows = np.arange(12.0).reshape(6, 2)
     documents = Documents.of_rows(rows, [2, 0, 3, 1])
@@ -41,7 +49,8 @@ def test_one_hot():
     X = csr_matrix(counts().astype(np.float32))
     documents = Documents.of_counts(X)
     rows = documents.one_hot(X)
-    assert rows.shape == (X.nnz, 8) and rows.dtype == np.float32
+    assert rows.shape == (X.nnz, 8)
+    assert rows.dtype == np.float32
     assert_array_equal(rows.toarray(), np.eye(8)[documents.words])
     picks = np.zeros((20, X.nnz))
     picks[documents.of_items, np.arange(X.nnz)] = documents.weights

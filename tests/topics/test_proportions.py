@@ -90,7 +90,8 @@ def test_a_topic_that_no_document_has_keeps_a_positive_alpha():
     known = Proportions(np.ones(2), np.array([[3.0, 0.0], [2.0, 0.0]]), np.ones(2))
     for _ in range(50):
         known = known.fitted()
-    assert known.alpha[1] == LEAST_ALPHA and np.isfinite(known.log_evidence)
+    assert known.alpha[1] == LEAST_ALPHA
+    assert np.isfinite(known.log_evidence)
 
 
 def test_expected_proportions():

@@ -115,6 +115,8 @@ class Compression(ABC):
         is_split = np.array([first.any() and not first.all() for first in firsts])
         whole += [group for group, split_it in zip(groups, is_split, strict=True) if not split_it]
         found = np.flatnonzero(is_split)
+        if not len(found):
+            return whole, []
         halves = [(groups[at][firsts[at]], groups[at][~firsts[at]]) for at in found]
         gains = split.gains[found] + self._gains_of_weights(halves, split.counts[:, found])
         return whole, [self._candidate(groups[at], *one) for at, *one in zip(found, halves, gains, strict=True)]

@@ -28,9 +28,10 @@ class Documents:
 
     @classmethod
     def of_counts(cls, X: Any) -> Self:
-        """Documents given by counts of words: rows of a CSR matrix or an array."""
+        """Documents given by counts of words: rows of a CSR matrix or an array; stored zeros are no words."""
         X = X if is_sparse(X) else sparse.csr_matrix(X)
-        return cls(X.indptr, X.indices, X.data.astype(np.float64))
+        documents = cls(X.indptr, X.indices, X.data.astype(np.float64))
+        return documents if documents.weights.all() else documents._with(documents.weights)
 
     @classmethod
     def of_rows(cls, rows: np.ndarray, lengths: Any) -> Self:
