@@ -53,7 +53,8 @@ class Documents:
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each document."""
-        return np.bincount(self.of_items, values, minlength=len(self))
+        sums = np.bincount(self.of_items, values, minlength=len(self))
+        return sums.astype(np.float64, copy=False)  # without items they are whole numbers
 
     def halves(self, rng: np.random.Generator) -> tuple[Self, Self]:
         """Each item in one of two halves, at random; the occurrences of a word are divided."""
