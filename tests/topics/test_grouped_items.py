@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from modicum._jit.groups import add_group_rows, add_to_groups, count_groups
+from modicum._jit.groups import add_group_rows, add_group_values, add_halves_to_groups, add_to_groups, count_groups
 
 
 def dense_averages(items):
@@ -81,6 +81,13 @@ def test_loops(grouped):
     out = np.ones((5, 3))
     add_to_groups(members.indptr, members.indices, members.data, values, out)
     assert_allclose(out, 1 + dense.T @ values)
+    column, halves, out = rng.integers(0, 3, len(items)), rng.normal(size=(2, len(items))), np.ones((5, 6))
+    add_halves_to_groups(members.indptr, members.indices, members.data, *halves, column, out)
+    picked = np.eye(3)[column]
+    assert_allclose(out, 1 + dense.T @ np.concatenate([half[:, None] * picked for half in halves], axis=1))
+    out = np.ones(len(items))
+    add_group_values(members.indptr, members.indices, members.data, table, column, out)
+    assert_allclose(out, 1 + (dense @ table)[np.arange(len(items)), column])
     seen = np.zeros(5, np.int64)
     for mark in range(1, 30):
         which = rng.choice(len(items), rng.integers(1, 8), replace=False)

@@ -5,15 +5,17 @@ from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln, logsumexp
 
 from modicum.families import as_family
 from modicum.topics import search as search_module
+from modicum.topics import splits
 from modicum.topics.grouped_items import GroupedItems
+from modicum.topics.model import Model
 from modicum.topics.proportions import PRIOR_RATE, Proportions
-from modicum.topics.search import Fit, Model, Search
+from modicum.topics.search import Fit, Search
 
 
 def averages_of(items):
@@ -119,30 +121,55 @@ def test_the_gain_of_a_merge_is_the_change_of_the_free_energy(kind, grouped, see
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_gain_of_a_split_is_the_change_of_the_free_energy(kind, grouped, seed, monkeypatch):
-    """All items are members of the topic; the halves tell how they are divided."""
-    monkeypatch.setattr(search_module, "MEMBER", 0.0)
+@pytest.mark.parametrize("direction", range(splits.DIRECTIONS))
+def test_gains_of_splits_are_changes_of_the_free_energy(kind, grouped, seed, direction, monkeypatch):
+    """Two topics are split together, and all items are members of both."""
+    monkeypatch.setattr(splits, "MEMBER", 0.0)
     items, sizes = grouped(kind, seed)
-    search, rng = Search(items, sizes, -1.0, 10), np.random.default_rng(seed)
-    q, alpha = rng.dirichlet(np.ones(3), len(items)), rng.gamma(1.0, 1.0, 3)
+    rng, n = np.random.default_rng(seed), len(items)
+    q, alpha = rng.dirichlet(np.ones(3), n), rng.gamma(1.0, 1.0, 3)
     fit = assigned(items, sizes, q, alpha)
-    members = search_module.Members(
-        fit.shares[:, 1], items.averages(np.arange(len(items))), items.shares_of_groups(np.arange(len(items)))
-    )
-    parts = []
-    divided = search_module.Members.divided
-    monkeypatch.setattr(
-        search_module.Members, "divided", lambda self, whole, part: parts.append(part) or divided(self, whole, part)
-    )
-    change = search._halves(fit, 1, members, next(members.directions(items.family)) > 0)
-    part = parts[-2]  # the last is the whole
-    split = np.stack([q[:, 0], q[:, 2], q[:, 1] * part, q[:, 1] * (1 - part)], axis=1)
-    share = items.counts @ split[:, 2] / (items.counts @ q[:, 1])
-    halves = alpha[1] * np.array([share, 1 - share])
-    after = free_energy(items, sizes, split, items.family, np.array([alpha[0], alpha[2], *halves]))
-    assert_allclose(change.gain + search._least_gain, after - fit.free_energy, rtol=1e-8, atol=1e-8)
-    assert_allclose(change.new.counts, items.counts @ split[:, 2:])
-    assert_allclose(change.new.proportions.counts, items.by_group(items.counts[:, None] * split[:, 2:]), atol=1e-12)
+    found, parts = splits.TopicSplits(items, fit.model, fit.shares, [2, 0]), []
+    divided = found._divided
+    monkeypatch.setattr(found, "_divided", lambda part: parts.append(part) or divided(part))
+    for k, halves, gain in found.halves(found.along(direction), 5):
+        part = parts[-1][:n] if k == 2 else parts[-1][n:]
+        others = [other for other in range(3) if other != k]
+        split = np.stack([*q[:, others].T, q[:, k] * part, q[:, k] * (1 - part)], axis=1)
+        share = items.counts @ split[:, 2] / (items.counts @ q[:, k])
+        after = np.array([*alpha[others], alpha[k] * share, alpha[k] * (1 - share)])
+        change = free_energy(items, sizes, split, items.family, after) - fit.free_energy
+        assert_allclose(gain, change, rtol=1e-8, atol=1e-6)
+        assert_allclose(halves.counts, items.counts @ split[:, 2:])
+        assert_allclose(halves.sums, (items.counts[:, None] * split[:, 2:]).T @ averages_of(items), atol=1e-7)
+        by_group = items.by_group(items.counts[:, None] * split[:, 2:])
+        assert_allclose(halves.proportions.counts, by_group, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_updates_of_halves_raise_their_gain(kind, grouped, seed):
+    """These are updates of the free energy with everything else held fixed."""
+    items, sizes = grouped(kind, seed)
+    q = np.random.default_rng(seed).dirichlet(np.ones(2), len(items))
+    fit = assigned(items, sizes, q, np.ones(2))
+    found = splits.TopicSplits(items, fit.model, fit.shares, [0, 1])
+    gains = [{k: gain for k, _, gain in found.halves(found.along(0), steps)} for steps in (1, 2, 5, 20)]
+    for k in gains[-1]:
+        risen = [gain[k] for gain in gains]
+        assert (np.diff(risen) >= -0.02 * np.abs(risen[0]) - 0.1).all()
+
+
+def test_a_split_by_document():
+    """Two kinds of documents that differ less than items do: the last direction tells the documents apart."""
+    rng = np.random.default_rng(0)
+    of_rows = np.repeat(np.arange(10), 40)
+    X = rng.normal(size=(400, 3)) * [5.0, 1.0, 1.0] + 5.0 * np.eye(3)[1] * (of_rows[:, None] % 2)
+    items = of_documents("gaussian", X, np.ones(400), of_rows, 10)
+    fit = assigned(items, np.ones(10), np.ones((400, 1)), np.ones(1))
+    along = splits.TopicSplits(items, fit.model, fit.shares, [0]).along(splits.DIRECTIONS - 1)
+    means = np.array([along[of_rows == j].mean() for j in range(10)])
+    assert all(np.ptp(along[of_rows == j]) < 1e-9 for j in range(10))
+    assert_array_equal(np.unique(np.sign(means[::2]) * np.sign(means[1::2])), [-1.0])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -167,6 +194,14 @@ def test_a_search_raises_the_free_energy_and_keeps_the_limit(kind, grouped, seed
         assert fit.free_energy >= first.free_energy
         assert_allclose(fit.model.counts.sum(), items.counts.sum())
         assert_allclose(fit.model.proportions.counts.sum(axis=1), items.members.toarray().sum(axis=0))
+
+
+def test_no_items():
+    items = of_documents("multinomial", csr_matrix((0, 4)), np.empty(0), np.empty(0, int), 2)
+    search = Search(items, np.ones(2), 1e-3, 5)
+    fit = search.run(search.first_model(items.family))
+    assert len(fit.model) == 1
+    assert_allclose(fit.free_energy, 0.0, atol=1e-6)
 
 
 # ---- what is found -------------------------------------------------------------------------------

@@ -95,8 +95,8 @@ class Search:
         while True:
             last = fit
             fit = self.step(last.model)
-            if not fit.free_energy - last.free_energy >= ease * self._least_gain:  # also true for NaN
-                kept = fit.model.counts >= EMPTY * self._items.counts.min()
+            if not fit.free_energy - last.free_energy > ease * self._least_gain:  # also true for NaN
+                kept = fit.model.counts >= EMPTY * self._items.counts.min(initial=np.inf)
                 return fit if kept.all() or not kept.any() else self.step(fit.model.taking(kept))
 
     def step(self, model: Model) -> Fit:
@@ -116,6 +116,8 @@ class Search:
 
     def _promising(self, fit: Fit) -> list[Change]:
         """Changes that gain, the best first, each topic in one of them."""
+        if not len(self._items):  # documents without words
+            return []
         worst, changes = self._worst_topics(fit), list[Change]()
         for first in range(0, len(worst), CANDIDATES):
             tried = worst[first : first + CANDIDATES]
