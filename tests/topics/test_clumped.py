@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from modicum import MemoryBoundedTopicModel
+from modicum.topics.memory import MERGED
 
 
 def streamed(max_groups, n_documents=12, length=30, chunk=17, seed=0):
@@ -21,8 +22,10 @@ def streamed(max_groups, n_documents=12, length=30, chunk=17, seed=0):
 @pytest.mark.parametrize("max_groups", [2, 3, 50])
 def test_the_open_document_has_all_its_rows(max_groups):
     for model, _, y in streamed(max_groups):
-        memory = model._engine.memory
-        counts = memory.items(model._topics().family).members.toarray().sum(axis=0)
+        memory, topics = model._engine.memory, model._engine.topics
+        if topics is None:  # before the first round
+            continue
+        counts = memory.items(topics.family).members.toarray().sum(axis=0)
         assert_allclose(counts.sum(), len(y), rtol=1e-6)
         assert_allclose(counts[-1], (y == y[-1]).sum(), rtol=1e-6)
         assert memory.sizes.sum() == memory.n_documents == y[-1] + 1
@@ -30,17 +33,19 @@ def test_the_open_document_has_all_its_rows(max_groups):
 
 def test_statistics_are_conserved():
     *_, (model, X, _) = streamed(3)
-    memory, family = model._engine.memory, model._topics().family
+    memory, family = model._engine.memory, model._engine.topics.family
     items = memory.items(family)
     averages = items.averages(slice(0, len(items)))
     assert_allclose(items.counts @ averages, family.statistics(X).sum(axis=0), atol=1e-8)
-    assert_allclose(model._engine.topics.counts.sum() if model._engine.is_current else len(X), len(X))
 
 
-def test_documents_held_by_themselves_are_those_of_the_stream():
-    """With room for all documents, ids are positions of their first rows, and proportions those of their rows."""
-    *_, (model, X, y) = streamed(50)
-    ids, parameters = model._held()
-    assert_array_equal(ids, np.flatnonzero(np.append(True, np.diff(y) > 0)))
-    expected = parameters / parameters.sum(axis=1, keepdims=True)
-    assert_allclose(expected, model.transform(X, y), atol=0.1)
+def test_ids_are_positions_of_the_first_rows_of_documents():
+    *_, (model, _, y) = streamed(50)
+    assert_array_equal(model._engine.memory.ids, np.flatnonzero(np.append(True, np.diff(y) > 0)))
+
+
+def test_merged_documents_have_no_id():
+    *_, (model, _, y) = streamed(3)
+    ids = model._engine.memory.ids
+    assert ids[0] == MERGED
+    assert set(ids) - {MERGED} <= set(np.flatnonzero(np.append(True, np.diff(y) > 0)))

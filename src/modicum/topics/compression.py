@@ -47,6 +47,8 @@ class TopicCompression(Compression):
         )
 
     def _gains_of_weights(self, halves: list[Halves], counts: np.ndarray) -> np.ndarray:
+        if not halves:
+            return np.empty(0)
         first, second = (self._evidence([pair[side] for pair in halves]) for side in (0, 1))
         return first + second - self._evidence([np.concatenate(pair) for pair in halves])
 

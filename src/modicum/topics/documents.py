@@ -28,10 +28,12 @@ class Documents:
 
     @classmethod
     def of_counts(cls, X: Any) -> Self:
-        """Documents given by counts of words: rows of a CSR matrix or an array; stored zeros are no words."""
+        """Documents given by counts of words: rows of a CSR matrix or an array."""
         X = X if is_sparse(X) else sparse.csr_matrix(X)
-        documents = cls(X.indptr, X.indices, X.data.astype(np.float64))
-        return documents if documents.weights.all() else documents._with(documents.weights)
+        if not X.data.all():
+            X = X.copy()
+            X.eliminate_zeros()
+        return cls(X.indptr, X.indices, X.data.astype(np.float64))
 
     @classmethod
     def of_rows(cls, rows: np.ndarray, lengths: Any) -> Self:
@@ -53,8 +55,7 @@ class Documents:
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each document."""
-        sums = np.bincount(self.of_items, values, minlength=len(self))
-        return sums.astype(np.float64, copy=False)  # without items they are whole numbers
+        return np.bincount(self.of_items, values, minlength=len(self)).astype(np.float64)  # ints if there are no items
 
     def halves(self, rng: np.random.Generator) -> tuple[Self, Self]:
         """Each item in one of two halves, at random; the occurrences of a word are divided."""
