@@ -68,7 +68,7 @@ def predict(
         rows = _raw_rows(learner, source, document, reading)
     else:
         rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
-    if groups and rows.target is not None:
+    if groups and document is not None:
         _predict_documents(learner, rows, keep, writer(output, csv=csv, table=table))
         return
     painter = None if segments is None else Painter(learner, segments)

@@ -50,11 +50,14 @@ def _family(preparing: Preparing, source: Sources) -> str:
         return "multinomial"
     if is_table(source):
         return _family_of_table(preparing, source)
+    if _is_sparse(source):
+        say("every row is a document of counts of words")
+        return "multinomial"
     if preparing.document is not None:
         return "gaussian"
     raise DataError(
-        f"{' '.join(as_paths(source).sources)}: take --family multinomial if rows are documents of counts of words, or "
-        "--family gaussian if they are numbers."
+        f"{' '.join(as_paths(source).sources)}: take --family multinomial if rows are counts of words; if "
+        "they are items of documents, name the column of their documents, such as --document 0."
     )
 
 
@@ -62,6 +65,11 @@ def _is_text(source: Sources) -> bool:
     """Whether a source is plain text, or a folder of files without a known ending."""
     found = find_files_so_far(as_paths(source))
     return found is None or found.format in (TEXT, DOCUMENTS)
+
+
+def _is_sparse(source: Sources) -> bool:
+    found = find_files_so_far(as_paths(source))
+    return found is not None and found.format.name == "svmlight"
 
 
 def _family_of_table(preparing: Preparing, source: Sources) -> str:

@@ -134,8 +134,9 @@ class StreamPipeline(TakesTables):
         self._sample = None
         if not self._is_fitted() and rows.table_columns is not None and (n_first := self._n_first()):
             self._sample = rows.spread(n_first)
+        targets = "names documents" if _final_has("predict_items")(self) else "the target"
         self._told = {
-            name: reason for name, reason in ((rows.target, "the target"), (rows.weight, "weights")) if name is not None
+            name: reason for name, reason in ((rows.target, targets), (rows.weight, "weights")) if name is not None
         }
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
