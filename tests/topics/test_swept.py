@@ -117,6 +117,17 @@ def test_chunks_change_nothing(chunk, limits):
         assert_same(learned(X, limits, finish=finish), learned(X, limits, chunk, finish=finish))
 
 
+def test_index_types_and_repeated_words_change_nothing():
+    X = planted(100)[0]
+    wide = X.copy()
+    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    halves = csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
+    for same in (wide, halves):
+        engine = learned(same)
+        assert_same(learned(X), engine)
+        assert engine.documents.rows.values.indices.dtype == np.int32
+
+
 def test_threads_change_nothing():
     X, found = planted(300)[0], []
     for threads in (1, 2):

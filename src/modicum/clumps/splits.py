@@ -47,7 +47,7 @@ def split_softly(
     family: Family, counts: np.ndarray, averages: Any, starts: np.ndarray, along: np.ndarray, steps: int
 ) -> list[Split]:
     """Halves that share items as components of a mixture do, first cut where `along` changes sign."""
-    groups = _Groups(family, counts, averages, starts)
+    groups = ItemGroups(family, counts, averages, starts)
     shares = (along > 0).astype(np.float64)
     for _ in range(steps):
         halves = groups.halves(shares)
@@ -62,7 +62,7 @@ def split_softly(
 
 def split_firmly(family: Family, counts: np.ndarray, averages: Any, starts: np.ndarray, steps: int) -> FirmSplits:
     """Halves that do not share items, first cut at the mean of each group along its principal direction."""
-    groups = _Groups(family, counts, averages, starts)
+    groups = ItemGroups(family, counts, averages, starts)
     first = family.projections(counts, averages, starts)[:, 0] > 0
     for _ in range(steps):
         moved = groups.differences(groups.halves(first)) > 0
@@ -76,7 +76,7 @@ def split_firmly(family: Family, counts: np.ndarray, averages: Any, starts: np.n
     return FirmSplits(first, halves[0].reshape(2, -1), groups.gains(halves))
 
 
-class _Groups:
+class ItemGroups:
     """Statistics of groups of items and of their halves; all first halves come before all second halves."""
 
     def __init__(self, family: Family, counts: np.ndarray, averages: Any, starts: np.ndarray):

@@ -21,8 +21,9 @@ from modicum.topics.allocation import TopicAllocation
 from modicum.topics.compression import TopicCompression
 from modicum.topics.document_groups import merged
 from modicum.topics.memory import DocumentMemory
+from modicum.topics.model import Model
 from modicum.topics.proportions import Proportions
-from modicum.topics.search import Fit, Model, Search
+from modicum.topics.search import Fit, Search
 from modicum.topics.topics import Topics
 
 COLUMNS = ("n_seen", "documents", "topics", "free_energy", "clumps", "groups", "seconds")  # of the history
@@ -47,6 +48,7 @@ class ClumpedTopics(Part):
         "memory": Is(DocumentMemory),
         "topics": [NULL, Is(Topics)],
         "by_group": Array("float64", None, None, low=0.0),
+        "failed": Array("float64", None, low=0.0),
         "free_energy": Real(),
         "is_current": TRUTH,
         "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
@@ -56,6 +58,7 @@ class ClumpedTopics(Part):
         self.memory = DocumentMemory(like, n_statistics, max_rows)
         self.topics: Topics | None = None
         self.by_group = np.empty((0, 0))  # N_sk of the groups there were after the last round
+        self.failed = np.empty(0)  # of topics: see `Model`
         self.free_energy = 0.0
         self.is_current = False  # whether the topics were learned from all rows
         self.rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
@@ -97,7 +100,7 @@ class ClumpedTopics(Part):
         return fit
 
     def _take(self, fit: Fit) -> None:
-        self.topics = fit.model.topics
+        self.topics, self.failed = fit.model.topics, fit.model.failed
         self.by_group = fit.model.proportions.counts[: len(self.by_group)]
         self.free_energy, self.is_current = fit.free_energy, True
 
@@ -134,7 +137,7 @@ class ClumpedTopics(Part):
             np.concatenate([mine.sums, family.translated_from(theirs.family, theirs.counts, theirs.sums)]),
             np.append(mine.alpha, theirs.alpha),
         )
-        self.by_group = by_group
+        self.by_group, self.failed = by_group, np.append(self.failed, other.failed)
         self._compress(self.build(settings), settings)
 
     def _compress(self, fit: Fit, settings: Settings) -> None:

@@ -6,90 +6,26 @@ of several splits and merges of different topics add up, and all that are worth 
 raise the free energy by the least gain.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.special import entr, expit, xlogy
+from scipy.special import entr, xlogy
 
-from modicum._jit.groups import add_to_groups
 from modicum.clumps.pairs import nearest_pairs
 from modicum.families import Family
 from modicum.topics.grouped_items import GroupedItems
-from modicum.topics.proportions import LEAST_ALPHA, Proportions
-from modicum.topics.topics import Topics
+from modicum.topics.model import Model
+from modicum.topics.proportions import Proportions
+from modicum.topics.splits import DIRECTIONS, TopicSplits
 
 CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
-MEMBER = 0.01  # items with a smaller share in a topic do not take part in its split
 NEAREST = 5  # other topics that a topic may be merged with, beside those that share most items
 PROGRESS = 0.1  # of the least gain: changes must be worth more, or the search ends
 COARSE = 10  # times the tolerance, for updates between splits
 UNCHANGED = 0.05  # after a failed split, a topic is tried again once its count has changed by more than this
 EMPTY = 1e-3  # of the lightest item: topics with a smaller count are removed
 FIRST_ALPHA = 1.0  # of the only topic that a search starts with
-ONE_GROUP = np.zeros(1, np.intp)  # the first item of the only group
-
-
-@dataclass(frozen=True)
-class Model:
-    """Posterior of topics: counts and sums of statistics (eq. 3.18, 3.19), and of the proportions of groups."""
-
-    family: Family
-    counts: np.ndarray
-    sums: np.ndarray
-    proportions: Proportions
-    failed: np.ndarray  # the count of each topic when a split of it last failed, else 0
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    @property
-    def topics(self) -> Topics:
-        """The topics alone."""
-        return Topics(self.family, self.counts, self.sums, self.proportions.alpha)
-
-    @property
-    def evidence(self) -> np.ndarray:
-        """log p(items of each topic)."""
-        return self.family.log_evidence(self.counts, self.sums)
-
-    def taking(self, which: Any) -> "Model":
-        """The topics in `which`, in that order."""
-        known = self.proportions
-        proportions = replace(known, counts=known.counts[:, which], alpha=known.alpha[which])
-        return Model(self.family, self.counts[which], self.sums[which], proportions, self.failed[which])
-
-    def adding(self, others: list["Model"]) -> "Model":
-        """These topics, and after them those of other models of the same groups."""
-        models = [self, *others]
-        counts = np.concatenate([model.proportions.counts for model in models], axis=1)
-        alpha = np.concatenate([model.proportions.alpha for model in models])
-        return Model(
-            self.family,
-            np.concatenate([model.counts for model in models]),
-            np.concatenate([model.sums for model in models]),
-            replace(self.proportions, counts=counts, alpha=alpha),
-            np.concatenate([model.failed for model in models]),
-        )
-
-    def added_up(self) -> "Model":
-        """One topic instead of all."""
-        known = self.proportions
-        proportions = replace(
-            known, counts=known.counts.sum(axis=1, keepdims=True), alpha=known.alpha.sum(keepdims=True)
-        )
-        counts, sums = self.counts.sum(keepdims=True), self.sums.sum(axis=0, keepdims=True)
-        return Model(self.family, counts, sums, proportions, np.zeros(1))
-
-    @property
-    def score(self) -> float:
-        """The part of the free energy that topics have of their own: all but the entropy of assignments."""
-        known = self.proportions
-        return float(self.evidence.sum() + known.log_evidence_of(known.counts, known.alpha).sum())
 
 
 @dataclass(frozen=True)
@@ -108,43 +44,6 @@ class Change:
     gone: list[int]
     new: Model
     gain: float
-
-
-@dataclass(frozen=True)
-class Members:
-    """Items of one topic: their counts in it, mean statistics, and shares of groups of documents."""
-
-    weights: np.ndarray
-    averages: Any
-    groups: Any
-
-    def directions(self, family: Family) -> Iterator[np.ndarray]:
-        """Projections of items on principal directions: of items, then of the means of documents."""
-        yield from family.projections(self.weights, self.averages, ONE_GROUP).T
-        counts = self.groups.T @ self.weights
-        there = np.flatnonzero(counts)
-        if len(there) > 1:
-            groups = self.groups[:, there].T.multiply(self.weights).tocsr()
-            means = sparse.diags(1 / counts[there]) @ (groups @ self.averages)
-            along = family.projections(counts[there], means, ONE_GROUP)[:, 0]
-            yield self.groups[:, there] @ along
-
-    def divided(self, whole: Model, part: np.ndarray) -> Model:
-        """Two topics instead of one; `part` of each item belongs to the first."""
-        both = np.stack([self.weights * part, self.weights * (1 - part)], axis=1)
-        counts = both.sum(axis=0)
-        alpha = np.maximum(whole.proportions.alpha * counts / counts.sum(), LEAST_ALPHA)
-        by_group = np.zeros((len(whole.proportions.sizes), 2))
-        add_to_groups(self.groups.indptr, self.groups.indices, self.groups.data, both, by_group)
-        proportions = Proportions(whole.proportions.sizes, by_group, alpha)
-        return Model(whole.family, counts, both.T @ self.averages, proportions, np.zeros(2))
-
-    def difference(self, halves: Model) -> np.ndarray:
-        """Log-odds of the first of two topics, for each item (eq. 3.21)."""
-        slopes, offsets = halves.family.expected_log_likelihood(halves.counts, halves.sums)
-        logs = halves.proportions.expected_logs
-        of_items = self.averages @ (slopes[0] - slopes[1]) + (offsets[0] - offsets[1])
-        return of_items + self.groups @ (logs[:, 0] - logs[:, 1])
 
 
 class Search:
@@ -220,7 +119,7 @@ class Search:
         worst, changes = self._worst_topics(fit), list[Change]()
         for first in range(0, len(worst), CANDIDATES):
             tried = worst[first : first + CANDIDATES]
-            changes = [split for split in map(partial(self._split, fit), tried) if split is not None]
+            changes = self._splits(fit, tried)
             fit.model.failed[tried] = fit.model.counts[tried]
             if changes:
                 break
@@ -245,30 +144,16 @@ class Search:
         is_new = np.abs(model.failed - counts) >= UNCHANGED * counts
         return order[is_new[order]].tolist()
 
-    def _split(self, fit: Fit, k: int) -> Change | None:
-        """A topic split along the first direction that gains enough."""
-        which = np.flatnonzero(fit.shares[:, k] > MEMBER * self._items.counts)
-        if len(which) < 2:
-            return None
-        members = Members(fit.shares[which, k], self._items.averages(which), self._items.shares_of_groups(which))
-        for along in members.directions(fit.model.family):
-            change = self._halves(fit, k, members, along > 0)
-            if change is not None and change.gain > 0:
-                return change
-        return None
-
-    def _halves(self, fit: Fit, k: int, members: Members, first: np.ndarray) -> Change | None:
-        """Both halves of a topic, refined by updates of these items and topics alone."""
-        whole, part = fit.model.taking([k]), first.astype(np.float64)
-        for _ in range(LOCAL_STEPS):
-            halves = members.divided(whole, part)
-            if not (halves.counts > 0).all():
-                return None
-            part = expit(members.difference(halves))
-        halves = members.divided(whole, part)
-        both = members.divided(whole, np.ones(len(first))).taking([0])
-        gain = halves.score - both.score + members.weights @ (entr(part) + entr(1 - part)) - self._least_gain
-        return Change([k], halves, float(gain)) if (halves.counts > 0).all() else None
+    def _splits(self, fit: Fit, topics: list[int]) -> list[Change]:
+        """Splits of topics that gain, each along the first direction in which it does."""
+        found = dict[int, Change]()
+        for direction in range(DIRECTIONS):
+            splits = TopicSplits(self._items, fit.model, fit.shares, [k for k in topics if k not in found])
+            if len(splits):
+                for k, halves, gain in splits.halves(splits.along(direction), LOCAL_STEPS):
+                    if gain > self._least_gain:
+                        found[k] = Change([k], halves, gain - self._least_gain)
+        return list(found.values())
 
     def _merges(self, fit: Fit) -> list[Change]:
         """The most promising merges of two topics: those with the largest gains, but for the entropy lost."""

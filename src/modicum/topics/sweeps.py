@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from modicum._jit import topics as loops
 from modicum.numeric.parallel import run_tiles
 
-DOCUMENTS, WORDS = 64, 256  # in a tile
+DOCUMENTS, WORDS = 128, 256  # in a tile
 
 
 def frequencies(sums: np.ndarray, eta: float) -> np.ndarray:
@@ -40,7 +40,7 @@ class Sweeps:
         self._by_word = (np.append(0, ends), owners[places], places)
 
     @property
-    def _by_document(self) -> tuple[np.ndarray, ...]:
+    def _by_document(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.documents.indptr, self.documents.indices, self.documents.data
 
     def assign(self, phi: np.ndarray, times: int = 1) -> None:

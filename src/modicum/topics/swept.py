@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
+from modicum.numeric.parallel import single_threaded_blas
 from modicum.rules.invariants import Array, Is, Real, Whole
 from modicum.state.part import Part
 from modicum.topics.alike import merged_topics
@@ -196,12 +197,13 @@ class SweptTopics(Part):
 
     def _settle(self) -> None:
         """Sweep over all held documents, merge topics, and keep what is within the limits."""
-        sweeps = Sweeps(self.documents.learned, self.counts, self.alpha)
-        for _ in range(SWEEPS):
-            phi = frequencies(self.sums, self.eta)
-            sweeps.assign(phi)
-            self.sums = self.frozen + sweeps.collect(phi)
-        into = merged_topics(self.sums.T.astype(np.float64), self.eta, self.max_topics)
+        with single_threaded_blas():  # its limits are set once, not for each sweep
+            sweeps = Sweeps(self.documents.learned, self.counts, self.alpha)
+            for _ in range(SWEEPS):
+                phi = frequencies(self.sums, self.eta)
+                sweeps.assign(phi)
+                self.sums = self.frozen + sweeps.collect(phi)
+            into = merged_topics(self.sums.T.astype(np.float64), self.eta, self.max_topics)
         self._rename(into, int(into.max()) + 1)
         self._evict()
 
@@ -223,19 +225,22 @@ class SweptTopics(Part):
 
     def _rename(self, into: np.ndarray, n_topics: int) -> None:
         """Make topic k part of topic into[k] of `n_topics`: every birth and merge goes through here."""
+        places, firsts = np.unique(into, return_index=True)
         for name in ("counts", "frozen", "sums"):
             old = getattr(self, name)
             moved = np.zeros((len(old), n_topics), np.float32)
-            for k, j in enumerate(into):
-                moved[:, j] += old[:, k]
+            moved[:, places] = old[:, firsts]
+            for k in np.setdiff1d(np.arange(len(into)), firsts):
+                moved[:, into[k]] += old[:, k]
             setattr(self, name, moved)
 
 
 def as_counts(X: csr_matrix) -> csr_matrix:
-    """Documents as they are held: each word once, in float32."""
+    """Documents as they are held: each word once, counts in float32, indices in int32."""
     X = csr_matrix(X, dtype=np.float32, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 
 
