@@ -15,6 +15,7 @@ from modicum.pipeline import Pixels, StreamPipeline, WordCounts, final_learner
 from modicum.pipeline.columns.cells import has_text
 from modicum.pipeline.images import DESCRIPTORS
 from modicum.pipeline.kinds import suggest
+from modicum.plot.formatting import label
 from modicum.rows import n_rows
 from modicum.streams import Stream
 from modicum.streams.readers.files import find_files_so_far
@@ -141,7 +142,7 @@ def _descriptions(learner: Any, found: Any, document: str | None) -> Sequence[st
         return first.paths(found)
     if not isinstance(first, WordCounts):
         return [str(value) for value in found[document].to_pylist()] if document else []
-    texts = [" ".join((text or "").split())[:MOST_LETTERS] for text in first._texts_of(found)]
+    texts = [label(text or "", MOST_LETTERS) for text in first._texts_of(found)]
     if "path" not in found.column_names:
         return texts
     return [f"{Path(path).name}: {text}" for path, text in zip(found["path"].to_pylist(), texts, strict=True)]

@@ -55,12 +55,13 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Figure(Block):
-    """An SVG drawing; a tall one spans two rows of the layout."""
+    """An SVG drawing; a tall one spans two rows of the layout, a wide one all columns."""
 
     kind = "figure"
     svg: str
     caption: str = ""
     tall: bool = False
+    wide: bool = False
 
 
 @dataclass(frozen=True)

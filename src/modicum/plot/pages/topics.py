@@ -14,7 +14,6 @@ from modicum.plot.page import Block, Card, Cards, Column, Context, Figure, Secti
 from modicum.plot.pages.shared import Content, at_a_glance, costs, figure
 from modicum.plot.segments import segment_images
 from modicum.plot.topics import topics_over_stream
-from modicum.rules.budget import format_bytes
 
 MOST_TOPICS = 40
 MOST_COLUMNS = 12  # of the mean of a topic
@@ -34,19 +33,16 @@ def memory_bounded_topic_model(learner: Any, context: Context) -> Content:
         *_over_stream(learner),
         costs(learner, context),
     ]
-    return f"{plural(n, 'topic')} found in {plural(learner.n_documents_, 'document')}. {_memory(learner)}", sections
+    found = f"{plural(n, 'topic')} found in {plural(learner.n_documents_, 'document')}"
+    return f"{found}, of which {count(len(learner._held()[0]))} are held by themselves.", sections
 
 
 def _measure(learner: Any) -> list[tuple[str, str]]:
     """How well topics explain the items."""
     if hasattr(learner, "free_energy_"):
         return [("free energy per item", measure(learner.free_energy_ / learner.n_seen_))]
-    known = learner.history_["perplexity"]
+    known = getattr(learner, "history_", {}).get("perplexity", ())
     return [("perplexity of new documents", measure(known[-1]))] if len(known) and np.isfinite(known[-1]) else []
-
-
-def _memory(learner: Any) -> str:
-    return f"What is held: {format_bytes(learner.nbytes_)}, {plural(learner.n_retained_, 'row')}."
 
 
 def _topics(learner: Any, context: Context, order: np.ndarray) -> Block:
@@ -111,7 +107,8 @@ def _segments(learner: Any, preparation: Pixels, paths: list[str]) -> list[Secti
     segments = learner.predict_items(preparation.transform([{preparation.column_: path} for path in shown]))
     drawing = segment_images(shown, segments, size=preparation.size)
     caption = "Pictures, and their pixels in one colour for each topic."
-    return [Section("Segments", [figure(drawing, f"Segmentations of {plural(len(shown), 'picture')}.", caption)])]
+    alt = f"Segmentations of {plural(len(shown), 'picture')}."
+    return [Section("Segments", [figure(drawing, alt, caption, wide=True)])]
 
 
 def _preparation(context: Context) -> Any:
@@ -122,8 +119,8 @@ def _preparation(context: Context) -> Any:
 
 
 def _over_stream(learner: Any) -> list[Section]:
-    history = learner.history_
-    if len(history["n_seen"]) < 2:
+    history = getattr(learner, "history_", {})
+    if len(history.get("n_seen", ())) < 2:
         return []  # one point is no curve
     topics = history["topics"]
     alt = f"Curve: topics go from {count(topics[0])} to {count(topics[-1])}."
