@@ -294,10 +294,14 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
                 )
         return np.concatenate(arrays), np.array([len(array) for array in arrays])
 
-    def table(self, X: Any) -> dict[str, np.ndarray]:
-        """The topic with the largest share in each row as its prediction, and that share."""
-        proportions = self.transform(X)
-        return {"prediction": proportions.argmax(axis=1), "share": proportions.max(axis=1)}
+    def table(self, X: Any, y: Any = None) -> dict[str, np.ndarray]:
+        """The topic with the largest share in each document as its prediction, that share, and the topic's words."""
+        proportions = self.transform(X, y)
+        best = proportions.argmax(axis=1)
+        told = {"prediction": best, "share": proportions.max(axis=1)}
+        if self._are_words:
+            told["words"] = np.array([", ".join(words) for words in self.topics_])[best]
+        return told
 
     @property
     def n_documents_(self) -> int:
