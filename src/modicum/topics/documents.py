@@ -55,7 +55,7 @@ class Documents:
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each document."""
-        return np.bincount(self.of_items, values, minlength=len(self))
+        return np.bincount(self.of_items, values, minlength=len(self)).astype(np.float64)  # ints if there are no items
 
     def halves(self, rng: np.random.Generator) -> tuple[Self, Self]:
         """Each item in one of two halves, at random; the occurrences of a word are divided."""
