@@ -125,8 +125,8 @@ class TopicAnswers(TransformerMixin):
             ids, after = known.held
         elif index.topics != known.topics.digest:
             raise StateError(
-                f"{type(self).__name__}.retrieve: the index was made with other topics, of another model or before more "
-                "was learned. Call index again."
+                f"{type(self).__name__}.retrieve: the index was made with other topics, of another model or before "
+                "more was learned. Call index again."
             )
         else:
             ids, after = index.ids, index.parameters.astype(np.float64)
