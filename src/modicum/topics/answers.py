@@ -68,7 +68,17 @@ class TopicAnswers(TransformerMixin):
         logs, overall = np.log(known.means), np.log(self.weights_ @ known.means)
         best = np.argsort(-(logs - (1 - RELEVANCE) * overall), axis=1, kind="stable")[:, :N_WORDS]
         names = self.column_names_ or [f"word {at}" for at in range(logs.shape[1])]
-        return [[names[word] for word in words] for words in best]
+        return [[names[word] for word in words if not names[word].startswith("#")] for words in best]  # free columns
+
+    def nearest_documents(self, n: int = 3) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of the held documents with the largest share of each topic, (k, n), and these shares.
+
+        They are fewer than n if fewer documents are held.
+        """
+        ids, after = self._held()
+        shares = (after / after.sum(axis=1, keepdims=True)).T  # (k, n_held)
+        best = np.argsort(-shares, axis=1, kind="stable")[:, :n]
+        return ids[best], np.take_along_axis(shares, best, axis=1)
 
     def transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Mean proportions of topics, a row for each document."""

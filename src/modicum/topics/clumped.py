@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
+from modicum.families import Family, Gaussian
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import is_sparse, take
 from modicum.rules.budget import Plan
@@ -31,6 +32,7 @@ from modicum.topics.settings import Settings
 from modicum.topics.topics import Topics
 
 COLUMNS = ("n_seen", "documents", "topics", "free_energy", "clumps", "groups", "seconds")  # of the history
+PARTS = 256  # of a document with more items, at least: they are learned from together
 DEFAULT_HORIZON = 2.0  # times what has been seen
 
 
@@ -111,7 +113,7 @@ class ClumpedTopics(Engine):
             self.memory.add(take(rows, part), weights[part], begins[part], ids[part][begins[part]])
             self.is_current, done = False, part.stop
             if self.n_buffered == epoch:
-                self._compress(self.build(settings), settings)
+                self._learn_epoch(settings)
 
     @property
     def n_buffered(self) -> int:
@@ -127,43 +129,58 @@ class ClumpedTopics(Engine):
 
     def fit(self, settings: Settings) -> Fit:
         """The topics of everything in memory, without a search: the last ones updated, or the first ones."""
-        search, model = self._search(settings)
+        search, model = self._search(self._family(settings), settings)
         return search.run(model) if self.topics is None else search.update(model)
 
-    def build(self, settings: Settings) -> Fit:
-        """Model building: learn the topics of everything in memory."""
+    def build(self, settings: Settings) -> None:
+        """Learn the topics of everything in memory, which is not compressed."""
         started = time.perf_counter()
-        search, model = self._search(settings)
-        fit = search.run(model)
-        self._take(fit)
-        sizes = len(self.memory.memory.clump_counts), len(self.memory.sizes)
-        seconds = time.perf_counter() - started
-        self.rounds.record(
-            self.memory.n_seen, self.memory.n_documents, len(fit.model), fit.free_energy, *sizes, seconds
-        )
-        return fit
+        self._build(self._family(settings), settings)
+        self._record(started)
 
-    def _take(self, fit: Fit) -> None:
+    def _learn_epoch(self, settings: Settings) -> None:
+        """A round: learn the topics of everything in memory, and make room for the next epoch.
+
+        Documents of many items are cut into small clumps first, which are learned from much faster.
+        """
+        started, family = time.perf_counter(), self._family(settings)
+        if isinstance(family, Gaussian):
+            self.memory.cut(family, PARTS)
+        self._compress(self._build(family, settings), settings)
+        self._record(started)
+
+    def _record(self, started: float) -> None:
+        memory, seconds = self.memory, time.perf_counter() - started
+        seen, sizes = (memory.n_seen, memory.n_documents), (len(memory.memory.clump_counts), len(memory.sizes))
+        self.rounds.record(*seen, len(self.failed), self.free_energy, *sizes, seconds)
+
+    def _family(self, settings: Settings) -> Family:
+        """The family, bound to columns."""
+        known = self.memory.memory
+        return settings.family.bind(known.rows.values, known.weights) if self.topics is None else self.topics.family
+
+    def _build(self, family: Family, settings: Settings) -> Fit:
+        """Model building: search for topics of everything in memory."""
+        search, model = self._search(family, settings)
+        fit = search.run(model)
         self.topics, self.failed = fit.model.topics, fit.model.failed
         self.by_group = fit.model.proportions.counts[: len(self.by_group)]
         self.free_energy, self.is_current = fit.free_energy, True
+        return fit
 
-    def _search(self, settings: Settings) -> tuple[Search, Model]:
+    def _search(self, family: Family, settings: Settings) -> tuple[Search, Model]:
         """A search for topics of everything in memory, and the model to start from."""
-        memory, known = self.memory, self.topics
-        if known is None:
-            family = settings.family.bind(memory.memory.rows.values, memory.memory.weights)
-        else:
-            family = known.family
-        search = Search(memory.items(family), memory.sizes, settings.tol, settings.allocation.max_topics)
+        memory, known, items = self.memory, self.topics, self.memory.items(family)
+        search = Search(items, memory.sizes, settings.tol, settings.allocation.max_topics)
         if known is None:
             return search, search.first_model(family)
-        items = memory.items(family)
-        by_group = np.repeat(items.by_group(items.counts[:, None]) / len(known), len(known), axis=1)
+        # The items of new documents are equally many of each topic at first. Without any, as in the paper, topics with
+        # a small alpha would hardly ever be found in new documents.
+        lengths = items.by_group(items.counts[:, None])
+        by_group = np.repeat(lengths / len(known), len(known), axis=1)
         by_group[: len(self.by_group)] = self.by_group
-        return search, Model(
-            family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha), np.zeros(len(known))
-        )
+        proportions = Proportions(memory.sizes, by_group, known.alpha)
+        return search, Model(family, known.counts, known.sums, proportions, self.failed.copy())
 
     def merge(self, other: Self, settings: Settings) -> None:
         if other.topics is None:
@@ -196,7 +213,7 @@ class ClumpedTopics(Engine):
             np.append(mine.alpha, theirs.alpha),
         )
         self.by_group, self.failed = by_group, np.append(self.failed, other.failed)
-        self._compress(self.build(settings), settings)
+        self._compress(self._build(family, settings), settings)
 
     def _compress(self, fit: Fit, settings: Settings) -> None:
         """Compress the memory, to make room for the next epoch."""

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from modicum._jit.cuts import cut
+from modicum.clumps.compression import groups_of
 from modicum.clumps.memory import Memory
 from modicum.families import Family
 from modicum.rows import is_sparse
@@ -13,6 +15,7 @@ from modicum.rules.invariants import Array, Is, Sparse, Whole
 from modicum.state.part import Part
 from modicum.topics.grouped_items import GroupedItems
 
+TINY = 1e-290  # a divisor instead of 0
 MERGED = -1  # the id of a group of several documents
 
 
@@ -62,6 +65,21 @@ class DocumentMemory(Part):
         return GroupedItems(
             family, known.rows.values, known.weights, known.clump_counts, known.clump_sums, members=members
         )
+
+    def cut(self, family: Family, parts: int) -> None:
+        """Turn the rows of the epoch into small clumps, about `parts` of each document that has more rows."""
+        items, n_singlets = self.items(family), self.memory.n_singlets
+        of_rows = self.of_rows[n_singlets:]
+        starts = np.flatnonzero(np.diff(of_rows, prepend=-1))
+        sizes = np.diff(starts, append=len(of_rows))
+        first = items.n_clumps + n_singlets
+        centers = family.centers(items.averages(slice(first, len(items))))
+        labels = np.empty(len(of_rows), np.int64)
+        units = np.maximum(centers.std(axis=0), TINY)
+        cut(centers / units, np.append(starts, len(of_rows)), np.maximum(1, sizes // parts), labels)
+        kept = [np.array([at]) for at in range(first)]
+        groups = kept + [first + group for group in groups_of(labels)]
+        self.keep(items, groups, lambda group: len(group) == 1 and bool(group[0] >= items.n_clumps))
 
     def merge_documents(self, into: np.ndarray) -> None:
         """Merge documents and groups: the new group of each; the open document must stay the last."""

@@ -23,7 +23,8 @@ from modicum.topics.swept import SweptTopics
 
 PSEUDOCOUNT = 0.1  # of every word in a topic: topics have few words
 MOST_OF_A_WORD = 1e9  # in a document: float32 sums of larger counts would lose all others
-TOL = 3e-3  # nats per item
+TOL = 1e-2  # nats per item, of numbers
+TOL_OF_WORDS = 1e-3  # a topic of words tells much less about each
 OF_CLUMPS = ("max_document_groups", "horizon_items", "horizon_documents", "epoch", "tol")  # parameters
 
 
@@ -81,8 +82,8 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     epoch : int or None, default=None
         Items to buffer between rounds of learning, for "clumps"; by default half of the budget.
     tol : float or None, default=None
-        For "clumps": iterations stop, and splits and merges are rejected, when the free energy per item improves by
-        less than this, by default 0.003.
+        For "clumps": how much each topic must raise the free energy per item, in nats; iterations stop when they gain
+        less. By default 0.01, and 0.001 for words.
     random_state : int, Generator or None, default=None
         Which documents "sweeps" holds for long.
 
@@ -299,10 +300,14 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
                 )
         return np.concatenate(arrays), np.array([len(array) for array in arrays])
 
-    def table(self, X: Any) -> dict[str, np.ndarray]:
-        """The topic with the largest share in each row as its prediction, and that share."""
-        proportions = self.transform(X)
-        return {"prediction": proportions.argmax(axis=1), "share": proportions.max(axis=1)}
+    def table(self, X: Any, y: Any = None) -> dict[str, np.ndarray]:
+        """The topic with the largest share in each document as its prediction, that share, and the topic's words."""
+        proportions = self.transform(X, y)
+        best = proportions.argmax(axis=1)
+        told = {"prediction": best, "share": proportions.max(axis=1)}
+        if self._are_words:
+            told["words"] = np.array([", ".join(words) for words in self.topics_])[best]
+        return told
 
     @property
     def n_documents_(self) -> int:
@@ -342,7 +347,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             self.horizon_items,
             self.horizon_documents,
             self.epoch,
-            TOL if self.tol is None else self.tol,
+            self.tol or (TOL_OF_WORDS if self._are_words else TOL),
         )
 
     def _n_retained(self) -> int:
