@@ -63,8 +63,9 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
         Distribution of the items of a topic: Gaussians with full or diagonal covariances for rows of numbers,
         multinomials for words. For words each row is a document, given by the counts of words. For numbers each row is
-        an item, and y the document of each row: consecutive rows with the same y are one document, and without y every
-        row is a document of its own. Instead, X may be a list of arrays, one per document.
+        an item, and y names the document of each row: consecutive rows with the same y are one document, also across
+        chunks, and rows without y are documents of their own. Instead, X may be a list of arrays, one per document,
+        which are whole; empty ones are left out.
     budget : int or str, default="16 MiB"
         A size such as "16 MiB", which includes everything; or rows that may be held, `n_retained_ <= budget`, where a
         clump counts as the items that take as many numbers. For words, rows are documents.
