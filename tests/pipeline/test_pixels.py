@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
+import modicum
 from modicum.exceptions import DataError
+from modicum.pipeline import make_pipeline
 from modicum.pipeline import pixels as module
-from modicum.pipeline.pixels import as_bytes, cielab, local_descriptors, pixels
+from modicum.pipeline.pixels import Pixels, as_bytes, cielab, local_descriptors, pixels, srgb
 
 # sRGB and CIELAB (D65, 2 degrees) of the primaries, as they are published
 PRIMARIES = {
@@ -36,6 +38,11 @@ def scene(shape=(40, 52), seed=0):
 def test_published_colours():
     found = cielab(np.array(list(PRIMARIES), np.uint8))
     np.testing.assert_allclose(found, list(PRIMARIES.values()), atol=0.03)
+
+
+def test_colours_come_back():
+    colours = np.random.default_rng(0).integers(0, 256, (500, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(srgb(cielab(colours)), colours)
 
 
 def lab_twin(rgb):
@@ -171,3 +178,42 @@ def test_files_that_are_no_pictures(tmp_path):
         pixels([[1, 2]])
     with pytest.raises(ValueError, match="size must be None or a number of pixels"):
         pixels(scene(), size=0)
+
+
+# ---- as a preparation --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with three pictures and a file that is none."""
+    image = pytest.importorskip("PIL.Image")
+    for i in range(3):
+        image.fromarray(scene((12, 20), seed=i)).save(tmp_path / f"{i}.png")
+    (tmp_path / "x.png").write_text("none")
+    return tmp_path
+
+
+def test_documents_of_a_folder(folder):
+    paths = [{"path": str(folder / f"{i}.png")} for i in range(3)]
+    made = Pixels(10).fit_transform(paths)
+    for items, row in zip(made, paths, strict=True):
+        np.testing.assert_array_equal(items, pixels(row["path"], size=10))
+    with pytest.raises(DataError, match=r"x\.png.*--missing drop leaves such files out"):
+        Pixels().fit(paths).transform([{"path": str(folder / "x.png")}])
+    with pytest.raises(DataError, match="no column 'path'"):
+        Pixels().fit([{"file": "a.png"}])
+    with pytest.raises(DataError, match="a table with a column of paths"):
+        Pixels().fit(np.zeros((3, 2)))
+
+
+def test_a_pipeline_learns_them(folder, tmp_path):
+    rows = modicum.stream(str(folder), raw=True, chunk_size=2)
+    model = make_pipeline(Pixels(10, missing="drop"), modicum.MemoryBoundedTopicModel(budget="2 MiB", max_topics=4))
+    model.learn(rows)
+    assert (model.n_seen_, model.n_documents_, model.learner_.n_seen_) == (4, 3, 3 * 60)
+    assert model.learner_.column_names_ == ["x", "y", "lightness", "green-red", "blue-yellow"]
+    model.save(tmp_path / "m.mcm")
+    same, one = modicum.load(tmp_path / "m.mcm"), [{"path": str(folder / "0.png")}]
+    np.testing.assert_array_equal(same.transform(one), model.transform(one))
+    np.testing.assert_allclose(same.transform(one), model.learner_.transform([pixels(folder / "0.png", size=10)]))
+    assert sorted(set(model.learner_.nearest_documents(3)[0].ravel())) == [0, 1, 2]  # positions in the folder

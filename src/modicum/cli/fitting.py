@@ -8,10 +8,12 @@ import typer
 from modicum.cli import options as o
 from modicum.cli.learners import ENTRIES
 from modicum.cli.picks import picked_rows
+from modicum.cli.preparing import groups_rows
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
 from modicum.cli.safety import check_writing, class_of
 from modicum.cli.sources import Source
+from modicum.cli.topics import shown_documents, with_family
 from modicum.contract.learner import Learner
 from modicum.contract.loading import from_content, read_content
 from modicum.exceptions import StateError
@@ -41,11 +43,17 @@ def fit_command(cls: type[Learner]) -> Any:
             if job.text is not None:
                 raise ValueError("--text can't be used with --continue: rows of earlier sources can't be read again.")
             learner = _load(continue_, learner, o.changed(cls, given), is_output=output is None)
+        elif groups_rows(learner):
+            learner = with_family(learner, job, source, is_told="family" in o.changed(cls, given))
         check_writing(source, learner, save=save, report=job.report, other=job.checkpoint, force=force)
         n_before = learner.n_seen_ if learner._is_fitted() else 0
 
         def renew(run: Run) -> None:
-            job.write_report(run, picked_rows(run.learner.picks(), run.rows) if job.report and job.text else None)
+            if job.report is None:
+                return
+            rows = picked_rows(run.learner.picks(), run.rows) if job.text else None
+            documents = shown_documents(run.learner, run.rows, job.document) if groups_rows(run.learner) else None
+            job.write_report(run, rows, documents)
 
         run = job.learn(learner, source, save=save, renew=renew)
         total = f", {run.learner.n_seen_:,} in all," if n_before else ""
@@ -54,7 +62,7 @@ def fit_command(cls: type[Learner]) -> Any:
         renew(run)
 
     fit.__doc__ = ENTRIES[cls.__name__].summary
-    return o.with_options(fit, [*o.constructor_options(cls), *Job.options(words=cls._counts_words is not False)])
+    return o.with_options(fit, [*o.constructor_options(cls), *Job.options(documents=cls._counts_words is not False)])
 
 
 def learner_in(path: str) -> str:

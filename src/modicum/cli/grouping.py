@@ -9,7 +9,7 @@ INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output",
 GROUPS: dict[str, tuple[str, ...]] = {
     INPUT: (
         *("states", "state", "names", "source", "columns", "exclude", "target", "weight", "types", "scale", "missing"),
-        *("document", "n_words", "vocabulary", "stop_words"),
+        *("document", "n_words", "vocabulary", "stop_words", "picture_size"),
         *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),
     ),
     LEARNING: (
@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("model", "risk", "grid", "rows", "time_limit"),
     ),
     OUTPUT: (
-        *("output", "report", "save", "keep", "copy_to", "csv", "table", "as_json", "force"),
+        *("output", "report", "save", "keep", "segments", "copy_to", "csv", "table", "as_json", "force"),
         *("image", "text", "curves", "n_points", "repeats", "folder"),
     ),
     LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size"),

@@ -55,6 +55,12 @@ WISHES: Mapping[str, Mapping[str, Entry]] = {
         "MemoryBoundedMixture": Entry(
             "A mixture that finds the number of its components.", ("mixture",), ("concentration",), "--budget 200"
         ),
+        "MemoryBoundedTopicModel": Entry(
+            "Topics of texts, pictures or other groups of rows; their number is found.",
+            ("topics",),
+            ("max_topics",),
+            "--document rooms",
+        ),
     },
     "Summarise": {
         "Reservoir": Entry("A uniform sample of all rows, or one by weight.", ("sample",), (), "-k 50"),

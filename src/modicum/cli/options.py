@@ -28,8 +28,11 @@ SHELL_HELP = {  # where the docstring is about objects of Python
     'with a prior of your own as in "diagonal(covariance=0.5)".',
     ("MemoryBoundedMixture", "budget"): "Rows that may be held, where a clump counts as the rows that take as many "
     'numbers; or a size such as "64 MiB", which includes components.',
+    ("MemoryBoundedTopicModel", "family"): "Distribution of the items of a topic: multinomial for words, gaussian or "
+    'diagonal for numbers and pixels; with a prior of your own as in "multinomial(0.05)". Default: by the source.',
     ("StreamGreedy", "kernel"): 'rbf, "rbf(0.5)" or another kernel.',
 }
+BY_SOURCE = (("MemoryBoundedTopicModel", "family"),)  # parameters that the source decides, if nobody does
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write; its ending gives the format.")]
 Save = Annotated[Path | None, typer.Option(help="Also save the learner to this state file.")]
@@ -98,7 +101,9 @@ def how_many(cls: type[Any]) -> str:
 
 
 def default_text(cls: type[Any], name: str) -> str | None:
-    """A constructor's default as the text that would give it."""
+    """A constructor's default as the text that would give it; none if the source decides."""
+    if (cls.__name__, name) in BY_SOURCE:
+        return None
     default = inspect.signature(cls).parameters[name].default
     return str(default).lower() if isinstance(default, bool) else None if default is None else str(default)
 

@@ -27,8 +27,8 @@ WIDE = 10_000  # columns of sparse rows, above which only their entries are writ
 def command(state: StatePath, output: o.Output = None, csv: o.Csv = False, table: o.Table = False) -> None:
     """Print what a saved learner has picked: exemplars, prototypes, active rows or a sample.
 
-    Learners that pick no rows have points, centers or components, each with its weight. Rows are printed with the
-    columns that were learned from, or, where the learner has kept them, with all columns of the source.
+    Learners that pick no rows have points, centers, components or topics, each with its weight. Rows are printed with
+    the columns that were learned from, or, where the learner has kept them, with all columns of the source.
     """
     check_writing(str(state), output=output, csv=csv, table=table)
     learner = load(state)
@@ -48,7 +48,7 @@ def held_columns(learner: Any, source: str) -> tuple[str, dict[str, Any]]:
         rows = with_places(picks) if is_table(picks.rows) else named_columns(picks.rows, learner.column_names_)
         return picks.kind, listed(picks, rows)
     for kind, points, facts in _summaries(final_learner(learner)):
-        columns = in_own_units(points, learner, learner.column_names_)
+        columns = {} if points is None else in_own_units(points, learner, final_learner(learner).column_names_)
         return kind, {free_name(name, columns): column for name, column in facts.items()} | columns
     raise DataError(f"{source}: a {type(final_learner(learner)).__name__} holds no rows, points or centers.")
 
@@ -74,6 +74,13 @@ def _summaries(learner: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
             learner.means_,
             number | ({} if names is None else {"name": names}) | {"weight": learner.weights_},
         )
+    if hasattr(learner, "predict_items"):
+        order = np.argsort(-learner.weights_, kind="stable")
+        facts = {"topic": order, "weight": learner.weights_[order]}
+        words = getattr(learner, "topics_", None)
+        if words is not None:
+            yield "topic", None, facts | {"words": [", ".join(words[k]) for k in order]}
+        yield "topic", learner.components_[order], facts
     if hasattr(learner, "as_sample"):
         points, weights = learner.as_sample()
         yield "point", points, {"weight": weights}

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from sklearn.base import is_classifier
 
 from modicum.cli import options as o
 from modicum.cli.output import free_name, writer
-from modicum.cli.preparing import Document, Features, open_documents
+from modicum.cli.preparing import Document, Features, grouping, groups_rows, open_documents
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
+from modicum.cli.segments import Painter
 from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, as_paths, naming_source
+from modicum.cli.topics import whole_documents
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
 from modicum.pipeline import final_learner
@@ -22,6 +25,11 @@ from modicum.streams import Chunk, Stream, stream
 
 StatePath = Annotated[o.Path, typer.Argument(help="A state file that fit, select or merge wrote.", show_default=False)]
 Keep = Annotated[str | None, typer.Option(help="Columns of the source to write beside the predictions: a,b,c or all.")]
+
+Segments = Annotated[
+    o.Path | None,
+    typer.Option(help="Folder for segmentations of pictures by a topic model: a colour for each topic.", metavar="DIR"),
+]
 
 
 def predict(
@@ -33,6 +41,7 @@ def predict(
     chunk_size: ChunkSize = None,
     features: Features = DESCRIPTORS,
     document: Document = None,
+    segments: Segments = None,
     csv: o.Csv = False,
     table: o.Table = False,
     **given: Any,
@@ -42,28 +51,50 @@ def predict(
     The column prediction is the cluster, class, value, component or most similar prototype. Beside it, exemplars have
     the position of the exemplar and the dissimilarity to it; prototypes their position and the similarity; regressors
     the standard deviation, where the model has one; classifiers the probability; mixtures of unknown size the name of
-    the component, the log-density of the row and the probability that it is from a new component.
+    the component, the log-density of the row and the probability that it is from a new component; topic models the
+    share of the topic and its words.
     """
     check_writing(source, output=output, csv=csv, table=table)
     learner = load(state)
     _check_array(output, learner)
     import_features(features)
     reading = TextReading.take_from(given).text_options() | {"chunk_size": chunk_size}
+    groups = groups_rows(learner) and not final_learner(learner)._counts_words
+    if groups:
+        reading |= grouping(document, source, chunk_size)
     if learner.traits.tables:
         if columns is not None:
             raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")
         rows = _raw_rows(learner, source, document, reading)
     else:
         rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
+    if groups and document is not None:
+        _predict_documents(learner, rows, keep, writer(output, csv=csv, table=table))
+        return
+    painter = None if segments is None else Painter(learner, segments)
     kept = kept_columns(keep, rows)
     reads = naming_source(rows, learner, learned=False)
     with writer(output, csv=csv, table=table) as write, Progress(rows) as progress, reads:
         for chunk, carried in with_kept(rows, source, kept, reading):
             made = {"row": chunk.row_ids, **learner.table(chunk.X)}
             write({free_name(name, carried): column for name, column in made.items()} | carried)
+            if painter is not None:
+                painter.paint(chunk.X)
             progress.show(learner, rows.position)
     if output:
         say(f"{rows.position:,} rows predicted; see {output}")
+    if painter is not None:
+        say(f"{painter.count:,} segmentations in {segments}")
+
+
+def _predict_documents(learner: Any, rows: Stream, keep: str | None, writing: Any) -> None:
+    """Predict for documents of several rows, one after another."""
+    if keep is not None:
+        raise ValueError("--keep: predictions are for documents of several rows. Leave it out.")
+    with writing as write, naming_source(rows, learner, learned=False):
+        for X, y in whole_documents(rows):
+            names = y[np.append(True, y[1:] != y[:-1])]
+            write({"document": names} | learner.table(X, y))
 
 
 def _raw_rows(learner: Any, source: list[str], document: str | None, reading: dict[str, Any]) -> Stream:

@@ -12,13 +12,14 @@ import typer
 
 from modicum.cli.printing import say
 from modicum.cli.rows_file import RowsFile
-from modicum.cli.sources import Reading, Sources, documents_in, has_no_types, is_stdin, is_table
+from modicum.cli.sources import Reading, Sources, documents_in, has_no_types, is_pictures, is_stdin, is_table
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
 from modicum.kernels import EditDistance
-from modicum.pipeline import StreamPipeline, TableEncoder, WordCounts, final_learner, make_pipeline
+from modicum.pipeline import Pixels, StreamPipeline, TableEncoder, WordCounts, final_learner, make_pipeline
 from modicum.pipeline.images import DESCRIPTORS, import_features
+from modicum.pipeline.pixels import SIDE
 from modicum.pipeline.vocabulary import BYTES_OF_WORD
 from modicum.rules.budget import as_budget
 from modicum.streams import Stream
@@ -28,10 +29,12 @@ TEXTS = ("category", "text", "image")  # kinds of columns that are read as text:
 
 MOST_WORDS = 5_000  # that are counted by default
 DOCUMENTS = {"line": "lines", "file": "files"}
-WORDS = ("document", "n_words", "vocabulary", "stop_words")  # options for learners that count words
+OF_DOCUMENTS = ("document", "n_words", "vocabulary", "stop_words", "picture_size")  # options for learners of documents
+PICTURES_AT_ONCE = 64  # pictures of a chunk whose pixels are learned: 20 MiB of them at most by default
 
 Document = Annotated[
-    str | None, typer.Option(help="A document of text: line, file, or a column whose value all its rows have.")
+    str | None,
+    typer.Option(help="A document: line or file of text, or a column whose value all its rows have."),
 ]
 Features = Annotated[str, typer.Option(help="What describes pictures: descriptors, or module:function of one's own.")]
 
@@ -69,20 +72,23 @@ class Preparing(Reading):
     stop_words: Annotated[
         str, typer.Option(help="Words not to count: auto function words of the language; none; or a list a,b,c.")
     ] = "auto"
+    picture_size: Annotated[
+        int, typer.Option(help="Most pixels on the longer side of pictures, as which they are learned.", min=1)
+    ] = SIDE
 
     @classmethod
-    def options(cls, *, without: tuple[str, ...] = (), words: bool = False) -> list[inspect.Parameter]:
-        """The fields as parameters of a command; those about words only if they are asked for."""
-        return super().options(without=without if words else (*without, *WORDS))
+    def options(cls, *, without: tuple[str, ...] = (), documents: bool = False) -> list[inspect.Parameter]:
+        """The fields as parameters of a command; those about documents only if they are asked for."""
+        return super().options(without=without if documents else (*without, *OF_DOCUMENTS))
 
     def pipeline(self, learner: Learner, source: Sources) -> Learner:
         """The learner, with the preparation of its rows in front if there is something to prepare."""
         if learner.traits.tables or learner._is_fitted() or compares_texts(learner):
             return learner
         if learner._counts_words and self.image is None and is_table(source):
-            return make_pipeline(
-                self.word_counts(learner), learner, random_state=getattr(learner, "random_state", None)
-            )
+            return make_pipeline(self.word_counts(learner), learner, random_state=seed_of(learner))
+        if groups_rows(learner) and is_pictures(source):
+            return make_pipeline(self.pixels(), learner, random_state=seed_of(learner))
         if self.image is not None or (self.scale != "standard" and not is_table(source)):
             for name in ("exclude", "types", "prepare_like"):
                 if getattr(self, name) is not None:
@@ -91,7 +97,7 @@ class Preparing(Reading):
         given = rows_files(learner)
         encoder = self.decided_encoder(source) if given else self.encoder()
         learner.set_params(**{name: rows.encoded(encoder) for name, rows in given.items()})
-        return make_pipeline(encoder, learner, random_state=getattr(learner, "random_state", None))
+        return make_pipeline(encoder, learner, random_state=seed_of(learner))
 
     def word_counts(self, learner: Learner) -> WordCounts:
         """The preparation of texts for a learner, decided already if it is that of another state."""
@@ -109,6 +115,12 @@ class Preparing(Reading):
         )
         made._check_params()
         return made
+
+    def pixels(self) -> Pixels:
+        """The preparation of pictures for a topic model."""
+        if self.prepare_like is not None:
+            return preparation_in(self.prepare_like, Pixels)
+        return Pixels(self.picture_size, missing="drop" if self.missing == "drop" else "error")
 
     def encoder(self) -> TableEncoder:
         """The preparation, decided already if it is that of another state."""
@@ -147,13 +159,13 @@ class Preparing(Reading):
     def prepared_rows(self, source: Sources, learner: Learner) -> tuple[Stream, TableEncoder | None]:
         """Rows of a source as numbers, for what takes no pipeline; and the preparation, if there is one."""
         if self.image is not None or (self.scale != "standard" and not is_table(source)):
-            return self.open(source, getattr(learner, "random_state", None)), None
+            return self.open(source, seed_of(learner)), None
         if is_stdin(source):
             encoder, names = self.encoder(), None
         else:
             encoder = self.decided_encoder(source)
             names = list(encoder.get_feature_names_out()) if encoder.n_features_out_ <= MOST_NAMES else None
-        rows = self.open(source, getattr(learner, "random_state", None), **self.raw_options(source))
+        rows = self.open(source, seed_of(learner), **self.raw_options(source))
 
         def encode(X: Any) -> Any:
             if not encoder._is_fitted():  # of a pipe, the first rows that come decide
@@ -168,10 +180,12 @@ class Preparing(Reading):
         if compares_texts(learner):
             return self._texts(self.open(source, None, **self.raw_options(source), **more))
         raw = self.raw_options(source) if learner.traits.tables else {}
-        seed = getattr(learner, "random_state", None)
+        seed = seed_of(learner)
         if raw and final_learner(learner)._counts_words:
             open_rows = partial(self.open, source, seed, **raw, **more)
             return open_documents(self.document, source, open_rows, is_plain=self.columns is None)
+        if groups_rows(learner):
+            raw |= grouping(self.document, source, self.chunk_size)
         return self.open(source, seed, **raw, **more)
 
     def _texts(self, rows: Stream) -> Stream:
@@ -194,6 +208,24 @@ class Preparing(Reading):
 def rows_files(learner: Learner) -> dict[str, RowsFile]:
     """Parameters that are rows in a file."""
     return {name: value for name, value in learner.get_params(deep=False).items() if isinstance(value, RowsFile)}
+
+
+def seed_of(learner: Learner) -> Any:
+    return getattr(learner, "random_state", None)
+
+
+def groups_rows(learner: Learner) -> bool:
+    """Whether a learner is a topic model, whose rows are documents or belong to them."""
+    return hasattr(final_learner(learner), "predict_items")
+
+
+def grouping(document: str | None, source: Sources, chunk_size: int | None) -> dict[str, Any]:
+    """Options of `stream` for rows that are items of documents, or pictures of pixels."""
+    if is_pictures(source):
+        return {"chunk_size": chunk_size or PICTURES_AT_ONCE}
+    if document is None:
+        return {}
+    return {"target": document if is_table(source) or not document.isdigit() else int(document)}
 
 
 def compares_texts(learner: Learner) -> bool:

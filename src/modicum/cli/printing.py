@@ -6,7 +6,7 @@ from typing import Any
 
 OPTIONS = (  # of Python's functions that errors mention, and of the command line
     *("budget", "columns", "ellipsoid", "kernel", "n_balls", "n_components", "n_prototypes", "n_validation", "noise"),
-    *("adapt", "passes", "predictor", "target", "weight", "chunk_size", "fit_on", "start"),
+    *("adapt", "passes", "predictor", "target", "weight", "chunk_size", "fit_on", "start", "skip_bad_rows"),
 )
 _ARGUMENT = re.compile(rf"(?<![\w'\"])({'|'.join(OPTIONS)})=(?=(\S?))")
 _CONSTANT = re.compile(r"(?<![\w'\"])(None|True|False)(?![\w'\"])")

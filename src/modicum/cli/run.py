@@ -161,8 +161,8 @@ class Job(Preparing):
             return not self.follow
         return False
 
-    def write_report(self, run: Run, rows: Any = None) -> None:
-        """Write the report, if one is asked for; `rows` are all columns of the picks."""
+    def write_report(self, run: Run, rows: Any = None, documents: Any = None) -> None:
+        """Write the report, if one is asked for; `rows` are all columns of the picks, `documents` as it takes them."""
         if self.report is None:
             return
         from modicum.plot.report import write_report
@@ -176,6 +176,7 @@ class Job(Preparing):
             picks=rows,
             image=parse_shape(self.image),
             text=self.text,
+            documents=documents,
         )
         if not run.goes_on:
             say(f"report in {self.report}")

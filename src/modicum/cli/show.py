@@ -18,9 +18,11 @@ from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
 MOST_NAMES = 12  # of columns, classes or components to print
+MOST_TOPICS = 40
+MOST_WORDS = 8  # of a topic
 BARS = "▁▂▃▄▅▆▇█"
 MEASURES = ("utility_", "loss_", "value_", "noise_", "free_energy_")
-CURVES = ("utility", "value", "accuracy", "components")
+CURVES = ("utility", "value", "accuracy", "components", "topics", "perplexity")
 
 
 def command(
@@ -70,6 +72,8 @@ def numbers(learner: Any) -> dict[str, Any]:
         facts["summary"] = {"points": len(points), "largest_weight": weights.max()}
     if hasattr(learner, "clumps_"):
         facts |= _mixture_numbers(learner)
+    if hasattr(learner, "predict_items"):
+        facts |= _topic_numbers(learner)
     if is_classifier(learner):
         facts |= {"classes": learner.classes_, "accuracy": learner.accuracy_, "candidates": learner.candidates_}
     history = getattr(learner, "history_", {})
@@ -102,6 +106,14 @@ def _mixture_numbers(learner: Any) -> dict[str, Any]:
         "components": [{"name": name, "weight": weight} for name, weight in pairs],
         "clumps": {"count": len(clumps), "rows": clumps.sum(), "single_rows": np.count_nonzero(~kept["is_clump"])},
     }
+
+
+def _topic_numbers(learner: Any) -> dict[str, Any]:
+    words = getattr(learner, "topics_", None)
+    topics = [{"topic": k, "weight": weight} for k, weight in enumerate(learner.weights_)]
+    for k, topic in enumerate(topics):
+        topic |= {"mean": learner.components_[k]} if words is None else {"words": words[k]}
+    return {"documents": learner.n_documents_, "topics": topics}
 
 
 def _guarantee(learner: Any) -> dict[str, Any]:
@@ -156,6 +168,8 @@ def describe(learner: Any) -> dict[str, Any]:
         facts["summary"] = f"{len(points):,} points; largest weight {weights.max():,.0f}"
     if hasattr(learner, "clumps_"):
         facts |= _mixture(learner)
+    if hasattr(learner, "predict_items"):
+        facts |= _topics(learner)
     if is_classifier(learner):
         facts |= _classifier(learner)
     history = getattr(learner, "history_", {})
@@ -204,6 +218,19 @@ def _mixture(learner: Any) -> dict[str, Any]:
         "components": f"{len(names)}: {_some([f'{names[k]} {shares[k]:.1%}' for k in largest])}",
         "clumps": f"{len(clumps):,} of {clumps.sum():,.0f} rows; {single:,} rows are single",
     }
+
+
+def _topics(learner: Any) -> dict[str, Any]:
+    """Facts about a topic model: its largest topics, by their words or, of numbers, by their shares."""
+    shares = learner.weights_
+    largest = np.argsort(-shares, kind="stable")
+    words = getattr(learner, "topics_", None)
+    facts = {"documents": f"{learner.n_documents_:,}"}
+    if words is None:
+        return facts | {"topics": f"{len(shares)}: {_some([f'topic {k} {shares[k]:.1%}' for k in largest])}"}
+    shown = [f"{k:>4} {shares[k]:>6.1%}  {', '.join(words[k][:MOST_WORDS])}" for k in largest[:MOST_TOPICS]]
+    more = [f"and {len(shares) - MOST_TOPICS:,} more"] if len(shares) > MOST_TOPICS else []
+    return facts | {"topics": NEW_LINE.join([f"{len(shares)}", *shown, *more])}
 
 
 def _classifier(learner: Any) -> dict[str, Any]:

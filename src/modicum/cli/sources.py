@@ -135,6 +135,13 @@ def naming_source(rows: Stream, learner: Any, *, learned: bool = True) -> Iterat
         yield
     except MemoryError as error:
         raise DataError(f"{rows.name}: there is not enough memory to learn from it. {error}") from error
+    except TypeError as error:
+        if "Sparse data was passed" not in str(error):
+            raise
+        raise DataError(
+            f"{rows.name}: {type(owners[-1]).__name__} takes no sparse rows, such as of texts and svmlight files. "
+            "Choose other columns or another learner."
+        ) from None
     except ValueError as error:
         if not str(error).startswith(tuple(type(owner).__name__ for owner in owners)):
             raise

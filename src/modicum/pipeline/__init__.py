@@ -2,6 +2,7 @@
 
 from modicum.pipeline.images import use_features
 from modicum.pipeline.one_by_one import OneByOne
+from modicum.pipeline.pixels import Pixels
 from modicum.pipeline.preparation import Preparation
 from modicum.pipeline.principal_components import PrincipalComponents
 from modicum.pipeline.random_features import RandomFeatures
@@ -11,6 +12,7 @@ from modicum.pipeline.word_counts import WordCounts
 
 __all__ = [
     "OneByOne",
+    "Pixels",
     "Preparation",
     "PrincipalComponents",
     "RandomFeatures",

@@ -5,10 +5,19 @@ from typing import Any
 import numpy as np
 
 from modicum._optional import require
+from modicum.contract.learner import Traits
 from modicum.exceptions import DataError
-from modicum.pipeline.images import FULL_CIRCLE, LINEAR_LIGHT, MOST_PIXELS, load_picture, upright
+from modicum.pipeline.images import FULL_CIRCLE, LINEAR_LIGHT, MOST_PIXELS, load_picture, readable, upright
+from modicum.pipeline.preparation import Preparation
+from modicum.pipeline.tables import TakesTables
+from modicum.rules.invariants import TEXT
+from modicum.rules.params import Int, OneOf
 from modicum.state.rng import RandomState, as_generator
+from modicum.streams.readers.columns import position
+from modicum.streams.readers.images import IS_IMAGE
 
+SIDE = 64  # pixels on the longer side of pictures whose regions are to be found
+PIXEL_COLUMNS = ("x", "y", "lightness", "green-red", "blue-yellow")
 SPAN = 50.0  # of positions over the longer side: they then vary about as much as the colours of photographs
 
 DIRECTIONS = 6  # of gradients in a cell of a patch, over the full circle
@@ -26,6 +35,87 @@ _TO_LAB = np.array([[0.0, 116.0, 0.0], [500.0, -500.0, 0.0], [0.0, 200.0, -200.0
 _KNEE = 6 / 29  # cube roots are replaced by a line below it
 
 
+class Pixels(TakesTables, Preparation):
+    """The pixels of pictures as documents for a topic model: an array of items for each file, as `pixels` makes it.
+
+    Rows are a table with a column of paths, such as `modicum.stream(folder, raw=True)` yields. Nothing is learned, and
+    pictures are read one after another. A chunk of n pictures takes up to 20 * n * size**2 bytes.
+
+    Parameters
+    ----------
+    size : int, default=64
+        Most pixels on the longer side; larger pictures are reduced.
+    missing : {"error", "drop"}, default="error"
+        Whether files that can't be read are an error, or left out by a pipeline.
+
+    Attributes
+    ----------
+    column_ : str
+        The column of paths.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from PIL import Image
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "red.png"
+    >>> Image.new("RGB", (3, 2), "red").save(path)
+    >>> [items.shape for items in Pixels().fit_transform([{"path": str(path)}])]
+    [(6, 5)]
+
+    References
+    ----------
+    gomes2008topics, section 3.6.
+    """
+
+    traits = Traits(chunk_exact=True, merge="exact", tables=True)
+    n_first = 1  # the names of columns are all that is decided
+    _constraints = {"size": [Int(1)], "missing": [OneOf("error", "drop")]}
+    _invariants = {"column_": TEXT}
+    column_: str
+
+    def __init__(self, size: int = SIDE, *, missing: str = "error"):
+        self.size = size
+        self.missing = missing
+
+    @property
+    def summary_(self) -> str:
+        return f"learned from the pixels of pictures, at most {self.size} x {self.size} of each"
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of items."""
+        self._check_fitted()
+        return np.array(PIXEL_COLUMNS, object)
+
+    def complete(self, X: Any) -> np.ndarray:
+        """Whether each file can be read."""
+        return readable(self.paths(self._check_rows(X, reset=False)))
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        rows = super()._check_rows(X, reset=reset)
+        if self._kind != "table":
+            raise DataError(f"{type(self).__name__}: rows must be a table with a column of paths of pictures.")
+        if reset:
+            marked = [field.name for field in rows.schema if field.metadata == IS_IMAGE]
+            self.column_ = (marked or ["path"])[0]
+        position(self.column_, type(self).__name__, rows.num_columns, rows.column_names)
+        return rows
+
+    def _decide(self, X: Any) -> None:
+        pass
+
+    def _decided(self) -> Any:
+        return {"size": self.size}
+
+    def _encode(self, X: Any) -> list[np.ndarray]:
+        try:
+            return [pixels(path, size=self.size) for path in self.paths(X)]
+        except DataError as error:
+            raise DataError(f"{type(self).__name__}: {error} --missing drop leaves such files out.") from None
+
+    def paths(self, X: Any) -> list[str]:
+        return ["" if path is None else str(path) for path in X.column(self.column_).to_pylist()]
+
+
 def cielab(rgb: np.ndarray) -> np.ndarray:
     """Colours of sRGB bytes in CIELAB (D65): lightness from 0 to 100, green-red and blue-yellow of about +-100.
 
@@ -36,6 +126,17 @@ def cielab(rgb: np.ndarray) -> np.ndarray:
     xyz = LINEAR_LIGHT[rgb] @ _TO_XYZ.T.astype(np.float32)
     root = np.where(xyz > _KNEE**3, np.cbrt(xyz), xyz / np.float32(3 * _KNEE**2) + np.float32(4 / 29))
     return root @ _TO_LAB.T.astype(np.float32) - np.array([16.0, 0.0, 0.0], np.float32)
+
+
+def srgb(lab: np.ndarray) -> np.ndarray:
+    """Colours of CIELAB as the nearest sRGB bytes: the inverse of `cielab`.
+
+    >>> srgb(np.array([[100.0, 0.0, 0.0], [53.2, 80.1, 67.2]])).tolist()
+    [[255, 255, 255], [255, 0, 0]]
+    """
+    root = (lab + np.array([16.0, 0.0, 0.0])) @ np.linalg.inv(_TO_LAB).T
+    xyz = np.where(root > _KNEE, root**3, (root - 4 / 29) * 3 * _KNEE**2)
+    return np.abs(LINEAR_LIGHT - (xyz @ np.linalg.inv(_TO_XYZ).T)[..., None]).argmin(axis=-1).astype(np.uint8)
 
 
 def pixels(picture: Any, *, size: int | None = None, span: float = SPAN) -> np.ndarray:

@@ -14,6 +14,7 @@ from modicum.contract.learner import Learner, Traits
 from modicum.contract.picks import Picks, kept_ids
 from modicum.contract.validation import check_all_or_none
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
+from modicum.pipeline.pixels import Pixels
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
 from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
@@ -133,8 +134,9 @@ class StreamPipeline(TakesTables):
         self._sample = None
         if not self._is_fitted() and rows.table_columns is not None and (n_first := self._n_first()):
             self._sample = rows.spread(n_first)
+        targets = "names documents" if _final_has("predict_items")(self) else "the target"
         self._told = {
-            name: reason for name, reason in ((rows.target, "the target"), (rows.weight, "weights")) if name is not None
+            name: reason for name, reason in ((rows.target, targets), (rows.weight, "weights")) if name is not None
         }
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
@@ -233,13 +235,13 @@ class StreamPipeline(TakesTables):
         if taken > limit // 2:
             raise as_budget(params["budget"]).too_small(2 * taken, f"{type(self).__name__}: the preparation")
         room = limit - taken
-        each = self._record_bytes(X) / (Z.shape[1] * Z.dtype.itemsize + BESIDES)
+        each = self._record_bytes(X) / (_row_bytes(Z) + BESIDES)
         return learner.set_params(budget=f"{int(SPARE * room / (1 + each))} B")
 
     def _record_bytes(self, X: Any) -> float:
         """Bytes of a record, about."""
-        has_picks = type(self.steps[-1][1]).picks is not Learner.picks
-        return X.nbytes / max(1, n_rows(X)) if self.keep_records and has_picks else 0.0
+        keeps = self.keep_records and _has_picks(self.steps[-1][1])
+        return X.nbytes / max(1, n_rows(X)) if keeps else 0.0
 
     def _learn_rows(
         self, fitted: list[Any], X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray, Z: Any = None
@@ -253,7 +255,7 @@ class StreamPipeline(TakesTables):
             if Z is None:
                 Z, counts = self._prepare_and_count(fitted, X)
             learner = fitted[-1]
-            self._teach(learner, Z, y, weight, keys)
+            self._teach(learner, Z, y, weight, keys if _has_picks(learner) else ids)
             if counts is not None:
                 encoder._watch_counts(counts)
             if is_first or isinstance(encoder, WordCounts):  # which goes on finding words
@@ -263,7 +265,8 @@ class StreamPipeline(TakesTables):
 
     def _without_gaps(self, encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
         """Rows, targets, weights and ids without rows that have missing values, if these are to be left out."""
-        if not isinstance(encoder, TableEncoder) or encoder.missing != "drop" or (whole := encoder.complete(X)).all():
+        leaves_out = isinstance(encoder, TableEncoder | Pixels) and encoder.missing == "drop"
+        if not leaves_out or (whole := encoder.complete(X)).all():
             return X, *columns
         self._n_dropped += int(np.count_nonzero(~whole))
         return _rows_at(np.flatnonzero(whole), X, *columns)
@@ -294,7 +297,7 @@ class StreamPipeline(TakesTables):
 
     def _keep_records(self, learner: Learner, X: Any, keys: np.ndarray, ids: np.ndarray) -> None:
         """Keep the originals of the rows that the learner keeps."""
-        if not self.keep_records or type(learner).picks is Learner.picks:
+        if not self.keep_records or not _has_picks(learner):
             return
         if self._records is None:
             self._records = Records(X)
@@ -453,9 +456,12 @@ class StreamPipeline(TakesTables):
         """The guarantee of the learner, about prepared rows."""
         return self.learner_.guarantee(**how)
 
-    def table(self, X: Any) -> dict[str, np.ndarray]:
-        """What is predicted for each row, as columns by name; rows are named by the user's ids."""
-        answer = self._ask("table", X)
+    def table(self, X: Any, y: Any = None) -> dict[str, np.ndarray]:
+        """What is predicted for each row, as columns by name; rows are named by the user's ids.
+
+        For a topic model of numbers, y names the document of each row; predictions are then of documents.
+        """
+        answer = self._ask("table", X, *(() if y is None else (y,)))
         records = self._ready()._records
         if records is not None:
             keyed = {name for name, column in answer.items() if np.asarray(column).dtype.kind == "i" and name != "row"}
@@ -567,6 +573,17 @@ def final_learner(learner: Learner) -> Learner:
     return learner.learner_ if learner._is_fitted() else learner.steps[-1][1]
 
 
+def _has_picks(learner: Learner) -> bool:
+    """Whether a learner picks rows, whose originals are kept."""
+    return type(learner).picks is not Learner.picks
+
+
+def _row_bytes(Z: Any) -> int:
+    """Bytes of a row of numbers, whether or not they are zero; of documents, of an item."""
+    first = Z[0] if isinstance(Z, list) else Z
+    return first.shape[1] * first.dtype.itemsize
+
+
 def _contents(waiting: BufferedRows) -> tuple[Any, ...]:
     """Rows that wait, with targets, weights unless all are 1, and ids."""
     X, y, weight, ids = waiting.contents
@@ -582,7 +599,8 @@ def _name_columns(fitted: Sequence[Any]) -> None:
     """Tell a learner behind one preparation the names of its columns, if they are few or words."""
     first = fitted[0]
     if len(fitted) == 2 and (
-        isinstance(first, WordCounts) or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
+        isinstance(first, WordCounts | Pixels)
+        or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
     ):
         fitted[-1]._column_names = list(first.get_feature_names_out())
 

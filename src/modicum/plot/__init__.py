@@ -14,6 +14,7 @@ from modicum.plot.predictions import interval_coverage, predicted_and_true
 from modicum.plot.report import write_report, write_tradeoff_report
 from modicum.plot.segments import segment_images
 from modicum.plot.similarities import nearest_similarities, similarity_matrix
+from modicum.plot.topics import topic_words, topics_over_stream
 from modicum.plot.tradeoffs import data_time, risk_by_points, risk_time, search_path
 
 __all__ = [
@@ -39,6 +40,8 @@ __all__ = [
     "search_path",
     "segment_images",
     "similarity_matrix",
+    "topic_words",
+    "topics_over_stream",
     "utility_over_stream",
     "value_over_stream",
     "weight_images",

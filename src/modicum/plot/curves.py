@@ -20,8 +20,8 @@ ORDERS = 50  # ratio of the largest to the smallest value from which an axis is 
 def utility_over_stream(learner: Any, *, loss: bool = False) -> "Figure":
     """Utility (or loss) of an exemplar clustering, and its swaps as a faint second curve."""
     history, name = learner.history_, "loss" if loss else "utility"
-    figure, axes = _curve(history["n_seen"], history[name], name)
-    _second_curve(axes, history["n_seen"], history["swaps"], "swaps")
+    figure, axes = curve(history["n_seen"], history[name], name)
+    second_curve(axes, history["n_seen"], history["swaps"], "swaps")
     return figure
 
 
@@ -33,8 +33,8 @@ def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps"
     """
     history, estimated = selector.history_, isinstance(selector, BlockGreedy)
     n_seen = history["n_seen"]
-    figure, axes = _curve(n_seen, sign * history["value"], f"{name} (estimate)" if estimated else name)
-    _second_curve(axes, n_seen, history["swaps"], changes)
+    figure, axes = curve(n_seen, sign * history["value"], f"{name} (estimate)" if estimated else name)
+    second_curve(axes, n_seen, history["swaps"], changes)
     if estimated:
         end = n_seen[-1], sign * selector.value_
         axes.plot(*end, "o", color=LIGHT["accent"], markersize=6)
@@ -46,18 +46,18 @@ def components_over_stream(mixture: Any) -> "Figure":
     """The number of components, and the free energy per row as a faint second curve."""
     history = mixture.history_
     n_seen = history["n_seen"]
-    figure, axes = _curve(n_seen, history["components"], "components")
+    figure, axes = curve(n_seen, history["components"], "components")
     axes.yaxis.get_major_locator().set_params(integer=True)
     if np.ptp(history["components"]) == 0:
         axes.set_ylim(history["components"][0] - 1, history["components"][0] + 1)  # room for ticks at integers
-    _second_curve(axes, n_seen, history["free_energy"] / n_seen, "free energy per row", filled=False)
+    second_curve(axes, n_seen, history["free_energy"] / n_seen, "free energy per row", filled=False)
     return figure
 
 
 def history_over_stream(learner: Any, column: str, name: str | None = None) -> "Figure":
     """One column of `history_`, labelled with `name`; on a logarithmic axis if it varies over orders of magnitude."""
     n_seen, y = learner.history_["n_seen"], learner.history_[column]
-    figure, axes = _curve(n_seen, y, name or column)
+    figure, axes = curve(n_seen, y, name or column)
     known = y[np.isfinite(y)]
     if len(known) and known.min() > 0 and known.max() > ORDERS * known.min():
         axes.set_yscale("log")
@@ -66,7 +66,7 @@ def history_over_stream(learner: Any, column: str, name: str | None = None) -> "
     return figure
 
 
-def _curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]:
+def curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]:
     figure, axes = new_figure()
     axes.plot(n_seen, y, color=LIGHT["accent"], linewidth=1.8, label=name, marker="o" if len(y) == 1 else None)
     name_axes(axes, AXIS, name)
@@ -76,7 +76,7 @@ def _curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]
     return figure, axes
 
 
-def _second_curve(axes: Any, n_seen: np.ndarray, y: np.ndarray, name: str, *, filled: bool = True) -> None:
+def second_curve(axes: Any, n_seen: np.ndarray, y: np.ndarray, name: str, *, filled: bool = True) -> None:
     """A faint curve behind the first, with an axis on the right; filled down to zero unless told otherwise."""
     second = axes.twinx()
     second.plot(n_seen, y, color=LIGHT["soft"], linewidth=0.8, alpha=0.6, label=name)

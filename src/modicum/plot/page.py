@@ -23,6 +23,7 @@ class Context:
     preparation: Sequence[tuple[str, str, str]] | None = None
     learned_from: str | None = None
     pictures: str | None = None  # column of picks with paths of pictures
+    documents: Mapping[int, str] | None = None  # texts, paths of pictures or names, by id
     pipeline: Any = None  # of which the learner is the last step; its rows have numbers and budgets of their own
 
 
@@ -54,12 +55,13 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Figure(Block):
-    """An SVG drawing; a tall one spans two rows of the layout."""
+    """An SVG drawing; a tall one spans two rows of the layout, a wide one all columns."""
 
     kind = "figure"
     svg: str
     caption: str = ""
     tall: bool = False
+    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ def write_report(
     text: str | None = None,
     preparation: Sequence[tuple[str, str, str]] | None = None,
     learned_from: str | None = None,
+    documents: Mapping[int, str] | None = None,
 ) -> None:
     """Write a report on a learner: one HTML file for offline reading, phones and print.
 
@@ -50,6 +51,7 @@ def write_report(
     text : the column of `picks` to show as text
     preparation : (column, kind, what was done) for each column of the source, those that were ignored included
     learned_from : one sentence on what was learned from and what was ignored
+    documents : for topic models, documents of `nearest_documents` by id: their texts, paths of pictures, or names
 
     Examples
     --------
@@ -71,7 +73,9 @@ def write_report(
         preparation = learner.encoder_.decisions_ if preparation is None else preparation
         pictures = next((name for name, kind, _ in preparation if kind == "image"), None)
         picks = _learned_first(_original_rows(learner) if picks is None else picks, preparation)
-    context = Context(command, source, seconds, picks, image, text, preparation, learned_from, pictures, pipeline)
+    context = Context(
+        command, source, seconds, picks, image, text, preparation, learned_from, pictures, documents, pipeline
+    )
     html = render(make_page(final_learner(learner), context))
     write_atomically(path, html.encode("utf-8", "replace"))  # a name may hold half a character
 

@@ -71,7 +71,7 @@ class Documents:
         borders = np.append(0, np.cumsum(kept))[self.borders]
         return type(self)(borders, self.words[kept], weights[kept], self.rows)
 
-    def run(self, loop: Callable[..., object], *arrays: np.ndarray, by_document: tuple[np.ndarray, ...]) -> None:
+    def run(self, loop: Callable[..., object], *arrays: Any, by_document: tuple[np.ndarray, ...]) -> None:
         """Call a compiled loop for some documents at a time, on all threads; `by_document` has a row for each."""
 
         def work(tile: slice) -> None:

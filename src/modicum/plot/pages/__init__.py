@@ -19,6 +19,7 @@ from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
 from modicum.plot.pages.reservoir import reservoir
 from modicum.plot.pages.selectors import selector
 from modicum.plot.pages.shared import Content
+from modicum.plot.pages.topics import memory_bounded_topic_model
 
 PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "ExemplarClustering": exemplar_clustering,
@@ -26,6 +27,7 @@ PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "KRLS": krls,
     "Learner": any_learner,
     "MemoryBoundedMixture": memory_bounded_mixture,
+    "MemoryBoundedTopicModel": memory_bounded_topic_model,
     "MixtureCoreset": mixture_coreset,
     "OnlineKMeans": online_kmeans,
     "PrototypeRegressor": prototype_regressor,

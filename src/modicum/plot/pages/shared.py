@@ -47,8 +47,8 @@ def guarantee(learner: Any) -> list[Section]:
     return []
 
 
-def figure(drawing: Any, alt: str, caption: str = "", *, tall: bool = False) -> Figure:
-    return Figure(as_svg(drawing, alt), caption, tall)
+def figure(drawing: Any, alt: str, caption: str = "", *, tall: bool = False, wide: bool = False) -> Figure:
+    return Figure(as_svg(drawing, alt), caption, tall, wide)
 
 
 def cluster_size_bars(sizes: np.ndarray, noun: str = "cluster") -> Figure:

@@ -74,7 +74,7 @@ class Documents(TableFile):
             data = _content(self._files[row])
         except DataError as error:
             if not self._skip:
-                raise
+                raise DataError(f"{error} Leave such files out with skip_bad_rows=.") from None
             assert self.bad is not None
             self.bad.add(row, str(error))
             return None
