@@ -86,25 +86,6 @@ def test_every_item_is_kept_once_within_the_limit(kind, grouped, seed, room):
     assert_array_equal(np.sort(np.concatenate(groups)), np.arange(len(items)))
 
 
-def test_items_move_to_the_likeliest_group(kind, grouped):
-    """Eq. 3.24, item by item."""
-    items, sizes = grouped(kind, 1)
-    rng = np.random.default_rng(1)
-    labels = rng.integers(0, 3, len(items))
-    compression, alpha = compression_of(items, sizes, labels)
-    groups = [np.flatnonzero(labels == k) for k in range(3)]
-    averages, members = dense_averages(items), items.members.toarray()
-    counts = np.array([items.counts[group].sum() for group in groups])
-    sums = np.array([items.counts[group] @ averages[group] for group in groups])
-    slopes, offsets = items.family.expected_log_likelihood(GROWTH * counts, GROWTH * sums)
-    after = np.array([members[group].sum(axis=0) for group in groups]).T
-    known = Proportions(sizes, after, alpha.sum() * counts / counts.sum())
-    which = np.arange(0, len(items), 2)
-    for c, found in zip(which, compression._likeliest(which, groups), strict=True):
-        scored = slopes @ averages[c] + offsets + members[c] @ known.expected_logs / items.counts[c]
-        assert scored[found] >= scored.max() - 1e-9
-
-
 def test_equal_items_of_different_documents_may_be_kept_apart(grouped):
     """Gains of proportions count: a split by documents beats one that halves all documents."""
     items, sizes = grouped("gaussian", n_clumps=0, count=40)

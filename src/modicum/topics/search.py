@@ -69,21 +69,28 @@ class Search:
         fit = self.update(model, COARSE)
         while len(fit.model) > self._max_topics:  # of two models that have been merged
             fit = self._changed(fit, _disjoint(self._merges(fit), len(fit.model) - self._max_topics))
-        while True:
-            changes = self._promising(fit)
-            for some in (changes, changes[:1]):
-                better = self._changed(fit, some)
-                if self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain:
-                    break
-            else:
-                return self.update(fit.model)
+        while (better := self._better(fit)) is not None:
             fit = better
+        return self.update(fit.model)
+
+    def _better(self, fit: Fit) -> Fit | None:
+        """The fit after all promising changes, or after the best; if they do not help, after updates; else None."""
+        changes = self._promising(fit)
+        for some in (changes, changes[:1]):
+            better = self._changed(fit, some)
+            if self._is_better(better, fit):
+                return better
+        better = self.update(fit.model)
+        return better if self._is_better(better, fit) else None
 
     def _changed(self, fit: Fit, changes: list[Change]) -> Fit:
         """The fit after some changes and an update."""
         gone = [k for change in changes for k in change.gone]
         kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
         return self.step(kept.adding([change.new for change in changes])) if changes else fit
+
+    def _is_better(self, better: Fit, fit: Fit) -> bool:
+        return self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain
 
     def _worth(self, fit: Fit) -> float:
         """The free energy, less what all topics must raise it by."""
