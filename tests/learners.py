@@ -31,6 +31,14 @@ LEARNERS = {
     "MemoryBoundedMixture": [  # long epochs: compression is what takes time
         modicum.MemoryBoundedMixture(budget=700, epoch=600),
         modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
+        modicum.MemoryBoundedMixture("multinomial", budget="32 KiB"),
+    ],
+    "MemoryBoundedTopicModel": [
+        modicum.MemoryBoundedTopicModel(budget=700, epoch=600),
+        modicum.MemoryBoundedTopicModel("multinomial", budget="24 KiB"),
+        modicum.MemoryBoundedTopicModel("diagonal", budget="64 KiB", epoch=600),
+        modicum.MemoryBoundedTopicModel("multinomial", budget=90, max_topics=4),
+        modicum.MemoryBoundedTopicModel("multinomial", method="clumps", budget="96 KiB", max_document_groups=20),
     ],
     "MixtureCoreset": [
         modicum.MixtureCoreset(20, 3),
@@ -148,6 +156,7 @@ EXPECTED_FAILURES = {  # of scikit-learn's checks, with the reason
     "SparseGPRegressor": NO_WEIGHTS,
     "PrincipalComponents": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
     "WordCounts": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
+    "MemoryBoundedTopicModel": dict.fromkeys(NO_WEIGHTS, "it takes no weights"),
     "ExemplarClustering": {"check_clustering": NO_LABELS},
     "StreamGaussianMixture": {EQUIVALENCE[0]: SEEDS},
     "StreamKMeans": {"check_clustering": NO_LABELS, EQUIVALENCE[0]: SEEDS},

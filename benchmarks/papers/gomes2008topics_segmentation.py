@@ -143,7 +143,7 @@ def fitted(documents, clumps, groups, epoch):
 
 def fit_batch(documents):
     """All pixels in one epoch: nothing is ever compressed, and there is room for more topics than are found."""
-    model, found = fitted(documents, MOST_TOPICS, len(documents), sum(map(len, documents)))
+    model, found = fitted(documents, MOST_TOPICS, len(documents), sum(map(len, documents)) + 1)
     assert found["topics"] < MOST_TOPICS, "batch must not be limited"
     return model, found
 

@@ -34,7 +34,7 @@ def models(name, quick):
     """(label, model, further rows, their targets), dense and sparse, in several states."""
     for number, learner in enumerate(LEARNERS[name][: 1 if quick else None]):
         for size in SIZES[-1:] if quick else SIZES:
-            X, more = rows(size), rows(30, seed=5)
+            X, more = rows(learner, size), rows(learner, 30, seed=5)
             for kind in ("dense", "sparse")[: 1 + learner.traits.sparse]:
                 made = sparse.csr_matrix if kind == "sparse" else np.asarray
                 model, y = fresh(learner), targets(learner, X)

@@ -151,7 +151,7 @@ def test_memory_is_constant():
     engine, rng, sizes = SweptTopics(V, limits := Limits(80, 10)), np.random.default_rng(0), []
     for first in range(0, 3000, 50):
         engine.add(X[first : first + 50], np.arange(first, first + 50), rng)
-        assert engine.n_documents <= limits.capacity
+        assert engine.n_retained <= limits.capacity
         assert engine.n_topics <= limits.max_topics
         sizes.append(held_bytes(engine))
     assert max(sizes[30:]) < 1.15 * max(sizes[:30])

@@ -9,7 +9,7 @@ from modicum.contract.learner import Learner
 def state_stays_within_the_budget(learner: Learner) -> None:
     model = fresh(learner)
     for seed in range(8):
-        X = rows(250, seed=seed)
+        X = rows(learner, 250, seed=seed)
         assert_within_budget(model.partial_fit(X, targets(learner, X)))
 
 
@@ -17,7 +17,7 @@ def state_is_flat_over_a_long_stream(learner: Learner) -> None:
     model = fresh(learner)
     held = []
     for seed in range(40):
-        X = rows(500, seed=seed)
+        X = rows(learner, 500, seed=seed)
         model.partial_fit(X, targets(learner, X))
         held.append(model.nbytes_)
     early, late = max(held[:20]), max(held[20:])
@@ -27,7 +27,7 @@ def state_is_flat_over_a_long_stream(learner: Learner) -> None:
 
 
 def a_saved_file_is_not_larger_than_nbytes(learner: Learner) -> None:
-    X = rows(500)
+    X = rows(learner, 500)
     model = fresh(learner).partial_fit(X, targets(learner, X))
     blob = model.to_bytes()
     header = 8 + int.from_bytes(blob[:8], "little")  # its size does not depend on rows
@@ -43,7 +43,7 @@ def no_more_is_held_than_planned(learner: Learner) -> None:
     for dtype in (np.float64, np.float32):
         model = fresh(learner)
         for seed in range(4):
-            X = rows(250, seed=seed, dtype=dtype)
+            X = rows(learner, 250, seed=seed, dtype=dtype)
             model.partial_fit(X, targets(learner, X))
             planned = model.plan(X.shape[1], dtype=dtype).nbytes
             assert model.nbytes_ <= planned, (

@@ -24,10 +24,15 @@ def when(applies: Callable[[Traits], bool]) -> Callable[[Check], Check]:
     return mark
 
 
-def rows(count: int = 600, width: int = 4, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
-    """Rows of three clusters."""
+def rows(learner: Learner, count: int = 600, width: int = 4, seed: int = 0, dtype: Any = np.float64) -> np.ndarray:
+    """Rows of three clusters; counts, for learners of counts."""
     rng = np.random.default_rng(seed)
-    return (rng.normal(size=(count, width)) + 6 * rng.integers(-1, 2, size=(count, 1))).astype(dtype)
+    X = rng.normal(size=(count, width)) + 6 * rng.integers(-1, 2, size=(count, 1))
+    return (np.abs(X).round() if takes_counts(learner) else X).astype(dtype)
+
+
+def takes_counts(learner: Learner) -> bool:
+    return learner.__sklearn_tags__().input_tags.positive_only
 
 
 def targets(learner: Learner, X: np.ndarray) -> np.ndarray | None:

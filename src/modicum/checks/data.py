@@ -11,7 +11,7 @@ from modicum.contract.learner import Learner
 
 
 def input_is_not_written_to(learner: Learner) -> None:
-    X = rows()
+    X = rows(learner)
     before = X.copy()
     X.setflags(write=False)
     model = learned(learner, X)
@@ -20,7 +20,7 @@ def input_is_not_written_to(learner: Learner) -> None:
 
 
 def input_is_not_kept(learner: Learner) -> None:
-    X = rows()
+    X = rows(learner)
     model = fresh(learner).partial_fit(X, targets(learner, X))
     before = model.to_bytes()
     X[:] = 99.0
@@ -28,14 +28,14 @@ def input_is_not_kept(learner: Learner) -> None:
 
 
 def float32_stays_float32(learner: Learner) -> None:
-    X = rows(dtype=np.float32)
+    X = rows(learner, dtype=np.float32)
     model = learned(learner, X)
     if hasattr(model, "transform"):
         assert model.transform(X).dtype == np.float32, "float32 rows were transformed to another dtype"
 
 
 def bad_rows_are_named_and_change_nothing(learner: Learner) -> None:
-    X = rows()
+    X = rows(learner)
     model = learned(learner, X)
     before = model.to_bytes()
     y = targets(learner, X[:10])
@@ -54,8 +54,8 @@ def bad_rows_are_named_and_change_nothing(learner: Learner) -> None:
 
 @when(lambda traits: traits.weights)
 def bad_weights_are_named(learner: Learner) -> None:
-    X = rows(20)
-    model = learned(learner, rows())
+    X = rows(learner, 20)
+    model = learned(learner, rows(learner))
     weight = np.ones(20)
     weight[5] = -1
     message = error_of(lambda: model.partial_fit(X, targets(learner, X), weight))
@@ -68,7 +68,7 @@ def answers_before_any_data_raise_not_fitted(learner: Learner) -> None:
     for name in ("predict", "transform", "score_samples"):
         if hasattr(model, name):
             try:
-                getattr(model, name)(rows(3))
+                getattr(model, name)(rows(learner, 3))
             except NotFittedError:
                 continue
             raise AssertionError(f"{name} must raise NotFittedError before any data")
@@ -78,7 +78,7 @@ def answers_before_any_data_raise_not_fitted(learner: Learner) -> None:
 def sparse_and_dense_rows_agree(learner: Learner) -> None:
     from scipy import sparse
 
-    X = rows(80)
+    X = rows(learner, 80)
     if "center" in learner.get_params():
         learner = clone(learner).set_params(center=False)  # sparse rows are not centered
     X[np.abs(X) < 1] = 0

@@ -17,7 +17,7 @@ EVERY = 17  # every 17th of the odd chunks is tried
 
 
 def a_refused_first_chunk_leaves_no_state(learner: Learner) -> None:
-    X = rows(20)
+    X = rows(learner, 20)
     y = targets(learner, X)
     for value in (np.nan, 1e200):
         bad = X.copy()
@@ -29,8 +29,8 @@ def a_refused_first_chunk_leaves_no_state(learner: Learner) -> None:
 
 
 def odd_chunks_are_learned_or_refused(learner: Learner) -> None:
-    model = learned(learner, rows(300))
-    state, X = model.to_bytes(), rows(30, seed=1)
+    model = learned(learner, rows(learner, 300))
+    state, X = model.to_bytes(), rows(learner, 30, seed=1)
     y = targets(learner, X)
     good = {"X": X, "y": y}
     for name, chunk in list(odd_chunks(X, y))[::EVERY]:
@@ -41,7 +41,7 @@ def odd_chunks_are_learned_or_refused(learner: Learner) -> None:
 
 
 def a_failure_midway_is_undone_or_reported(learner: Learner) -> None:
-    X, more = rows(200), rows(50, seed=1)
+    X, more = rows(learner, 200), rows(learner, 50, seed=1)
     model = learned(learner, X)
     before, learn = model.to_bytes(), type(model)._learn
 
@@ -63,7 +63,7 @@ def a_failure_midway_is_undone_or_reported(learner: Learner) -> None:
 
 
 def huge_values_are_refused_or_answered(learner: Learner) -> None:
-    X = rows(60)
+    X = rows(learner, 60)
     y = targets(learner, X)
     for power in (10, 20, 45, 60, 154, 200, 300):
         model = fresh(learner)
@@ -79,8 +79,8 @@ def huge_values_are_refused_or_answered(learner: Learner) -> None:
 
 
 def forged_states_are_refused_or_harmless(learner: Learner) -> None:
-    model = learned(learner, rows(300))
-    X = rows(20, seed=1)
+    model = learned(learner, rows(learner, 300))
+    X = rows(learner, 20, seed=1)
     rng = np.random.default_rng(0)
     for _, (what, forged) in zip(range(FORGERIES), forgeries(model.to_bytes(), rng), strict=False):
         harm = harm_of_state(forged, X, targets(learner, X), **functions_of(model))

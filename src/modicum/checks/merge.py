@@ -7,7 +7,7 @@ from modicum.exceptions import StateError
 
 @when(lambda traits: traits.merge != "none")
 def counts_add_up_and_the_budget_holds(learner: Learner) -> None:
-    left, right = learned(learner, rows(400)), learned(learner, rows(300, seed=1))
+    left, right = learned(learner, rows(learner, 400)), learned(learner, rows(learner, 300, seed=1))
     right_before = right.to_bytes()
     retained = left.n_retained_ + right.n_retained_
     assert left.merge(right) is left, "merge must return self"
@@ -15,14 +15,14 @@ def counts_add_up_and_the_budget_holds(learner: Learner) -> None:
     assert left.n_retained_ <= retained, f"{left.n_retained_} rows kept, but the two sides had {retained}"
     assert right.to_bytes() == right_before, "merge changed the other side"
     assert_within_budget(left)
-    more = rows(50, seed=2)
+    more = rows(learner, 50, seed=2)
     left.partial_fit(more, targets(learner, more))
     outputs(left, more)
 
 
 @when(lambda traits: traits.merge != "none")
 def an_unfitted_side_is_neutral(learner: Learner) -> None:
-    X = rows()
+    X = rows(learner)
     model = learned(learner, X)
     before = model.to_bytes()
     model.merge(fresh(learner))
@@ -33,9 +33,9 @@ def an_unfitted_side_is_neutral(learner: Learner) -> None:
 
 @when(lambda traits: traits.merge != "none")
 def incompatible_learners_are_refused(learner: Learner) -> None:
-    model = learned(learner, rows())
+    model = learned(learner, rows(learner))
     before = model.to_bytes()
-    for other in (model, learned(learner, rows(width=5))):
+    for other in (model, learned(learner, rows(learner, width=5))):
         try:
             model.merge(other)
         except StateError:

@@ -25,7 +25,7 @@ def every_parameter_is_described_and_constrained(learner: Learner) -> None:
 
 
 def wrong_parameters_are_named(learner: Learner) -> None:
-    X = rows(10)
+    X = rows(learner, 10)
     for name in learner.get_params(deep=False):
         model = fresh(learner).set_params(**{name: _Wrong()})
         message = error_of(partial(model.partial_fit, X, targets(learner, X)))

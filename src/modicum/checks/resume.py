@@ -9,7 +9,7 @@ from modicum.contract.loading import load
 
 
 def resuming_equals_never_stopping(learner: Learner) -> None:
-    X = rows()
+    X = rows(learner)
     y = targets(learner, X)
     straight, stopped = learned(learner, X), fresh(learner)
     for chunk in chunks_of(len(X), 100):
@@ -20,7 +20,7 @@ def resuming_equals_never_stopping(learner: Learner) -> None:
 
 
 def a_file_restores_all_answers(learner: Learner) -> None:
-    X = rows()
+    X = rows(learner)
     model = learned(learner, X)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.mcm"

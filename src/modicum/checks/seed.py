@@ -7,12 +7,12 @@ from modicum.contract.learner import Learner
 
 
 def same_seed_same_bytes(learner: Learner) -> None:
-    assert learned(learner, rows()).to_bytes() == learned(learner, rows()).to_bytes(), "two runs differ"
+    assert learned(learner, rows(learner)).to_bytes() == learned(learner, rows(learner)).to_bytes(), "two runs differ"
 
 
 def global_random_state_is_left_alone(learner: Learner) -> None:
     before = str(np.random.get_state(legacy=False))  # noqa: NPY002
-    learned(learner, rows())
+    learned(learner, rows(learner))
     assert str(np.random.get_state(legacy=False)) == before, "the global random state was used"  # noqa: NPY002
 
 

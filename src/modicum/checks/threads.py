@@ -11,8 +11,8 @@ CHUNKS = 8
 
 
 def answers_while_learning_are_of_whole_states(learner: Learner) -> None:
-    first, *others = (rows(60, seed=seed) for seed in range(CHUNKS))
-    X, y = rows(20, seed=99), [targets(learner, chunk) for chunk in (first, *others)]
+    first, *others = (rows(learner, 60, seed=seed) for seed in range(CHUNKS))
+    X, y = rows(learner, 20, seed=99), [targets(learner, chunk) for chunk in (first, *others)]
     model = fresh(learner).partial_fit(first, y[0])
     possible = set(_ask(model, X))
     for chunk, target in zip(others, y[1:], strict=True):

@@ -10,7 +10,7 @@ from modicum.rows.kinds import n_rows, take
 
 
 def history_is_indexed_by_n_seen(learner: Learner) -> None:
-    model = learned(learner, rows(700))
+    model = learned(learner, rows(learner, 700))
     if not hasattr(model, "history_"):
         return
     history = model.history_
@@ -21,7 +21,7 @@ def history_is_indexed_by_n_seen(learner: Learner) -> None:
 
 
 def picks_are_rows_of_the_stream(learner: Learner) -> None:
-    X = rows(700)
+    X = rows(learner, 700)
     picks = learned(learner, X).picks()
     if picks is None:
         return
@@ -37,7 +37,7 @@ def later_picks_are_rows_that_were_kept(learner: Learner) -> None:
     """Pipelines keep the original rows of these alone, found under attributes named `ids`, `_ids` or `row_ids`."""
     model, kept = fresh(learner), np.array([-1])
     for seed in range(4):
-        X, ids = rows(150, seed=seed), np.arange(150 * seed, 150 * (seed + 1))
+        X, ids = rows(learner, 150, seed=seed), np.arange(150 * seed, 150 * (seed + 1))
         model.partial_fit(X, targets(learner, X), row_ids=ids)
         if (picks := model.picks()) is None:
             return
@@ -49,7 +49,7 @@ def later_picks_are_rows_that_were_kept(learner: Learner) -> None:
 def a_guarantee_is_a_sentence_with_conditions(learner: Learner) -> None:
     if not hasattr(learner, "guarantee"):
         return
-    model = learned(learner, rows(700))
+    model = learned(learner, rows(learner, 700))
     try:
         guarantee = model.guarantee()
     except ValueError:  # no theorem holds for these parameters

@@ -8,14 +8,14 @@ from modicum.contract.learner import Learner
 
 @when(lambda traits: traits.weights)
 def weight_one_is_no_weight(learner: Learner) -> None:
-    X = rows(60)
+    X = rows(learner, 60)
     plain, weighted = learned(learner, X), learned(learner, X, sample_weight=np.ones(len(X)))
     assert_same(outputs(weighted, X), outputs(plain, X), "weights of 1")
 
 
 @when(lambda traits: traits.weights)
 def weight_zero_is_absent(learner: Learner) -> None:
-    X, noise = rows(60), rows(20, seed=1) * 50
+    X, noise = rows(learner, 60), rows(learner, 20, seed=1) * 50
     y = targets(learner, np.concatenate([X, noise]))
     plain = fresh(learner).partial_fit(X, None if y is None else y[:60])
     weight = np.concatenate([np.ones(60), np.zeros(20)])
@@ -25,7 +25,7 @@ def weight_zero_is_absent(learner: Learner) -> None:
 
 @when(lambda traits: traits.weights)
 def doubling_all_weights_changes_no_prediction(learner: Learner) -> None:
-    X = rows(60)
+    X = rows(learner, 60)
     once, twice = learned(learner, X), learned(learner, X, sample_weight=np.full(len(X), 2.0))
     if hasattr(once, "predict"):
         assert_same(twice.predict(X), once.predict(X), "predictions with all weights doubled")

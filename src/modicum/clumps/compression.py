@@ -10,8 +10,6 @@ from modicum.clumps.items import Items
 from modicum.clumps.splits import split_firmly
 
 MAX_STEPS = 10  # of the refinement of a split
-SWEEPS = 5  # of moving items between groups
-MAX_GROUPS = 1000  # for moving items between them: more groups are small, and moving would take long
 
 Halves = tuple[np.ndarray, np.ndarray]  # items of a group
 
@@ -32,9 +30,8 @@ class Compression(ABC):
 
     A subclass gives the first groups, of a model learned with some of that growth. Then the splits that would raise the
     free energy most (eq. 2.17) are made first. Each group is split independently of the others, so candidates are
-    computed once; at the end items move to the most likely groups. A few rows take less memory than a clump: such a
-    group is `loose`, and its rows are kept as single rows. Splits that make a loose group are made last: for few rows
-    the gain of a split is mostly chance.
+    computed once. A few rows take less memory than a clump: such a group is `loose`, and its rows are kept as single
+    rows. Splits that make a loose group are made last: for few rows the gain of a split is mostly chance.
     """
 
     def __init__(self, items: Items, growth: float, cost: Cost):
@@ -53,10 +50,6 @@ class Compression(ABC):
     def _gains_of_weights(self, halves: list[Halves], counts: np.ndarray) -> np.ndarray:
         """Gains of splits in the evidence of weights; `counts` has two rows, those of first and of second halves."""
 
-    @abstractmethod
-    def _likeliest(self, which: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
-        """The most likely group of each of some items (eq. 2.16)."""
-
     def _cost_of_rows(self, group: np.ndarray) -> float:
         """Memory of a group whose rows are kept as single rows."""
         return float(self._row_costs[group - self._items.n_clumps].sum())
@@ -65,18 +58,22 @@ class Compression(ABC):
         """Memory of a group that becomes a clump."""
         return self._cost.clump
 
+    def _improved(self, groups: list[np.ndarray], room: float) -> list[np.ndarray]:
+        """Hook: better groups of the same items within the `room`."""
+        return groups
+
     # ---- of all models ---------------------------------------------------------------------------
 
     def run(self, limit: float) -> list[np.ndarray]:
         """Groups within the `limit` of memory."""
-        single = [np.array([at]) for at in range(len(self._items))]
-        n_clumps = self._items.n_clumps
-        if sum(map(self._cost_of_clump, single[:n_clumps])) + sum(map(self._cost_of_rows, single[n_clumps:])) <= limit:
-            return single
+        clumps = [np.array([at]) for at in range(self._items.n_clumps)]
+        rows = np.arange(self._items.n_clumps, len(self._items))
+        if sum(map(self._cost_of_clump, clumps)) + self._cost_of_rows(rows) <= limit:
+            return clumps + [np.array([at]) for at in rows]
         groups = self._split_up(self._first_groups(limit), limit)
         loose = [group for group in groups if self.is_loose(group)]
         firm = [group for group in groups if not self.is_loose(group)]
-        return loose + self._moved(firm, limit - sum(map(self.cost_of, loose)))
+        return loose + self._improved(firm, limit - sum(map(self.cost_of, loose)))
 
     def is_loose(self, group: np.ndarray) -> bool:
         """Whether the items of a group are rows that take less memory than a clump."""
@@ -122,18 +119,6 @@ class Compression(ABC):
     def _candidate(self, group: np.ndarray, halves: Halves, gain: float) -> Candidate:
         price = sum(map(self.cost_of, halves)) - self.cost_of(group)
         return Candidate(group, halves, gain, price, any(map(self.is_loose, halves)))
-
-    def _moved(self, groups: list[np.ndarray], room: float) -> list[np.ndarray]:
-        """Items moved to their most likely groups (eq. 2.16), in a few sweeps, while these fit into the `room`."""
-        if not 1 < len(groups) <= MAX_GROUPS:
-            return groups
-        which = np.sort(np.concatenate(groups))
-        for _ in range(SWEEPS):
-            moved = [which[group] for group in groups_of(self._likeliest(which, groups))]
-            if sum(map(self.cost_of, moved)) > room:
-                break
-            groups = moved
-        return groups
 
 
 def groups_of(labels: np.ndarray) -> list[np.ndarray]:

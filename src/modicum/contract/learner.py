@@ -420,6 +420,7 @@ class Learner(Saving, Intake, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.traits.sparse
+        tags.input_tags.positive_only = bool(self._counts_words)
         tags.non_deterministic = False
         return tags
 

@@ -132,6 +132,11 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def traits(self) -> Traits:  # type: ignore[override]
         return Traits(chunk_exact=True, merge="approximate", weights=True, sparse=self._takes_sparse())
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self._takes_sparse()  # counts
+        return tags
+
     def _check_numbers(self, X: Any, *, reset: bool) -> Any:
         as_family(self.family).check_kind(X, type(self).__name__)
         return super()._check_numbers(X, reset=reset)

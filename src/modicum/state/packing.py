@@ -149,6 +149,8 @@ def held_bytes(value: Any) -> int:
         return sum(held_bytes(item) for item in value.values())
     if isinstance(value, list | tuple):
         return sum(held_bytes(item) for item in value)
+    if hasattr(value, "indptr"):  # a sparse matrix
+        return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
     return 8 if isinstance(value, int | float | np.generic) else 0
 
 

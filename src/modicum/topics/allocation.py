@@ -1,6 +1,7 @@
 """Allocation of a budget to an epoch, clumps, topics and groups of documents (gomes2008topics, eq. 3.26)."""
 
 import math
+import sys
 from bisect import bisect_left
 from dataclasses import dataclass
 
@@ -25,12 +26,13 @@ class TopicAllocation:
     max_groups: int
     per_topic: float
     per_group: float
+    most_topics: int  # that the user allows
 
     @property
     def max_topics(self) -> int:
         """The most topics for which there are enough clumps, even if each has items of all groups."""
         clumps = (CLUMPS_PER_COMPONENT if self.per_topic else 1) * (self.cost.clump + self.max_groups * self.cell)
-        return int((self.left - self.max_groups * self.per_group) / (clumps + self.per_topic))
+        return min(self.most_topics, int((self.left - self.max_groups * self.per_group) / (clumps + self.per_topic)))
 
     @property
     def max_rows(self) -> int:
@@ -45,6 +47,7 @@ class TopicAllocation:
 def allocate(
     budget: Budget,
     epoch: int | None,
+    max_topics: int | None,
     max_groups: int | None,
     n_features: int,
     n_statistics: int,
@@ -64,8 +67,8 @@ def allocate(
         rows = max(1, int(total / cost.row) // 2) if epoch is None else epoch
         left = total - rows * cost.row
         groups = max(2, math.isqrt(max(0, int(left / (2 * cell))))) if max_groups is None else max_groups
-        per_topic = per_statistic * (n_statistics + 2 + groups)
-        return TopicAllocation(rows, cost, cell, left, groups, per_topic, per_group)
+        per_topic = per_statistic * (n_statistics + 3 + groups)
+        return TopicAllocation(rows, cost, cell, left, groups, per_topic, per_group, max_topics or sys.maxsize)
 
     amount = budget.rows if budget.nbytes is None else budget.nbytes
     assert amount is not None

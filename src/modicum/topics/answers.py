@@ -9,7 +9,7 @@ from sklearn.base import TransformerMixin
 
 from modicum.exceptions import DataError, StateError
 from modicum.topics.documents import Documents
-from modicum.topics.topics import Topics
+from modicum.topics.engine import Snapshot
 
 N_WORDS = 10  # that describe a topic
 RELEVANCE = 0.6  # weight of the frequency of a word in a topic, against that relative to all topics, to describe it
@@ -25,43 +25,43 @@ class DocumentIndex:
 
 
 class TopicAnswers(TransformerMixin):
-    """Answers of an estimator that defines `_topics`, `_documents` and `_held`.
+    """Answers of an estimator that defines `_snapshot` and `_documents`.
 
     Documents are given as they are learned: rows of counts; or rows of numbers with y, the document of each row, where
     without y every row is a document of its own; or a list of arrays, one per document.
     """
 
-    _topics: Callable[[], Topics]
+    _snapshot: Callable[[], Snapshot]
     _documents: Callable[[Any, Any], Documents]
-    _held: Callable[[], tuple[np.ndarray, np.ndarray]]
     n_seen_: int
+    _dtype: str
     column_names_: list[str] | None
 
     @property
     def n_topics_(self) -> int:
         """Number of topics found."""
-        return len(self._topics())
+        return len(self._snapshot().topics)
 
     @property
     def alpha_(self) -> np.ndarray:
         """Parameters of the Dirichlet prior of the proportions of a document."""
-        return self._topics().alpha
+        return self._snapshot().topics.alpha
 
     @property
     def weights_(self) -> np.ndarray:
         """Shares of topics in all items; they sum to 1."""
-        sizes = self._topics().sizes
+        sizes = self._snapshot().topics.sizes
         return sizes / sizes.sum()
 
     @property
     def components_(self) -> np.ndarray:
         """Topics: frequencies of words, or mean items."""
-        return self._topics().means
+        return self._snapshot().topics.means
 
     @property
     def topics_(self) -> list[list[str]]:
         """The words that describe each topic best: frequent in it, and more so than in others (sievert2014)."""
-        known = self._topics()
+        known = self._snapshot().topics
         if known.family.name != "multinomial":
             raise AttributeError("topics of numbers have no words; components_ are their means.")
         logs, overall = np.log(known.means), np.log(self.weights_ @ known.means)
@@ -81,8 +81,8 @@ class TopicAnswers(TransformerMixin):
 
     def transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Mean proportions of topics, a row for each document."""
-        after = self._topics().infer(self._documents(X, y))
-        return after / after.sum(axis=1, keepdims=True)
+        after = self._snapshot().topics.infer(self._documents(X, y))
+        return (after / after.sum(axis=1, keepdims=True)).astype(self._dtype, copy=False)
 
     def predict(self, X: Any, y: Any = None) -> np.ndarray:
         """The topic with the largest share in each document."""
@@ -91,16 +91,16 @@ class TopicAnswers(TransformerMixin):
     def predict_items(self, X: Any, y: Any = None) -> list[np.ndarray]:
         """The most likely topic of each item, an array for each document: of its words in order of columns."""
         documents = self._documents(X, y)
-        return np.split(self._topics().labels(documents), documents.borders[1:-1])
+        return np.split(self._snapshot().topics.labels(documents), documents.borders[1:-1])
 
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
         """Lower bound of the log-likelihood of each document."""
-        return self._topics().log_bounds(self._documents(X, y))
+        return self._snapshot().topics.log_bounds(self._documents(X, y))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Lower bound of the log-likelihood per item."""
         documents = self._documents(X, y)
-        return float(self._topics().log_bounds(documents).sum() / max(documents.weights.sum(), 1.0))
+        return float(self._snapshot().topics.log_bounds(documents).sum() / max(documents.weights.sum(), 1.0))
 
     def perplexity(self, X: Any, y: Any = None, random_state: Any = 0) -> float:
         """Perplexity per item by document completion: one half of the items of each document predicts the other."""
@@ -109,7 +109,7 @@ class TopicAnswers(TransformerMixin):
         predictable = (np.diff(seen.borders) > 0)[unseen.of_items]
         if not predictable.any():
             raise DataError(f"{type(self).__name__}.perplexity: no document has two items or more.")
-        logs = self._topics().log_completions(seen, unseen)[predictable]
+        logs = self._snapshot().topics.log_completions(seen, unseen)[predictable]
         return float(np.exp(-np.average(logs, weights=unseen.weights[predictable])))
 
     def index(self, X: Any, y: Any = None, row_ids: Any = None) -> DocumentIndex:
@@ -118,7 +118,7 @@ class TopicAnswers(TransformerMixin):
         ids = np.arange(len(documents)) if row_ids is None else np.asarray(row_ids, np.int64)
         if ids.shape != (len(documents),):
             raise DataError(f"{type(self).__name__}.index: {len(documents)} documents came with {len(ids)} row_ids.")
-        return DocumentIndex(ids, self._topics().infer(documents).astype(np.float32), self.n_seen_)
+        return DocumentIndex(ids, self._snapshot().topics.infer(documents).astype(np.float32), self.n_seen_)
 
     def retrieve(
         self, X: Any, k: int = 5, y: Any = None, index: DocumentIndex | None = None
@@ -129,7 +129,7 @@ class TopicAnswers(TransformerMixin):
         an `index`, similar documents are found among those that are held; their ids are positions in the stream.
         """
         if index is None:
-            ids, after = self._held()
+            ids, after = self._snapshot().held
         elif index.n_seen != self.n_seen_:
             raise StateError(
                 f"{type(self).__name__}.retrieve: the topics have changed since the documents were indexed. Call index."
@@ -137,7 +137,7 @@ class TopicAnswers(TransformerMixin):
         else:
             ids, after = index.ids, index.parameters.astype(np.float64)
         documents = self._documents(X, y)
-        scores = self._topics().similarities(documents, after)
+        scores = self._snapshot().topics.similarities(documents, after)
         scores /= np.maximum(documents.totals(documents.weights), 1.0)[:, None]
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return ids[best], np.take_along_axis(scores, best, axis=1)

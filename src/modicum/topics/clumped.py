@@ -5,50 +5,54 @@ Compression merges documents with similar proportions into groups, and items tha
 stream continues into clumps, of which only count, statistics and counts by group are kept.
 """
 
+import copy
 import time
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
-from modicum.families import Family
-from modicum.rows import take
-from modicum.rules.invariants import Array, Is, Real
+from modicum.families import Family, Gaussian
+from modicum.numeric.parallel import single_threaded_blas
+from modicum.rows import is_sparse, take
+from modicum.rules.budget import Plan
+from modicum.rules.invariants import Array, Is, Real, Scope, Violation
 from modicum.rules.params import NULL, TRUTH
-from modicum.state.part import Part
-from modicum.topics.allocation import TopicAllocation
+from modicum.topics.allocation import GROUP_BYTES, ITEM_BYTES
 from modicum.topics.compression import TopicCompression
 from modicum.topics.document_groups import merged
+from modicum.topics.documents import Documents
+from modicum.topics.engine import Engine
 from modicum.topics.memory import DocumentMemory
 from modicum.topics.model import Model
 from modicum.topics.proportions import Proportions
 from modicum.topics.search import Fit, Search
+from modicum.topics.settings import Settings
 from modicum.topics.topics import Topics
 
 COLUMNS = ("n_seen", "documents", "topics", "free_energy", "clumps", "groups", "seconds")  # of the history
+PARTS = 256  # of a document with more items, at least: they are learned from together
 DEFAULT_HORIZON = 2.0  # times what has been seen
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the user asks for."""
+class CountsOfGroups(Array):
+    """Counts of groups of documents, the first ones in memory."""
 
-    family: Family  # not bound to columns
-    allocation: TopicAllocation
-    horizon_items: float | None
-    horizon_documents: float | None
-    tol: float
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if len(value) > scope["n_groups"]:
+            raise Violation(f"of at most {scope['n_groups']} groups; got {len(value)}")
 
 
-class ClumpedTopics(Part):
+class ClumpedTopics(Engine):
     """Topics, and the memory that they were learned from."""
 
     _invariants = {
-        "memory": Is(DocumentMemory),
-        "topics": [NULL, Is(Topics)],
-        "by_group": Array("float64", None, None, low=0.0),
-        "failed": Array("float64", None, low=0.0),
+        "memory": Is(DocumentMemory, n_statistics="n_statistics", n_all="n_groups"),
+        "topics": [NULL, Is(Topics, n_statistics="n_statistics", k="n_topics")],
+        "by_group": CountsOfGroups("float64", None, "n_topics", low=0.0),
+        "failed": Array("float64", "n_topics", low=0.0),
         "free_energy": Real(),
         "is_current": TRUTH,
         "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
@@ -63,6 +67,42 @@ class ClumpedTopics(Part):
         self.is_current = False  # whether the topics were learned from all rows
         self.rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
 
+    @classmethod
+    def empty(cls, X: Any, settings: Settings) -> Self:
+        return cls(X, settings.n_statistics, settings.allocation.max_rows)
+
+    @staticmethod
+    def plan(settings: Settings) -> Plan:
+        allocation = settings.allocation
+        n_topics, n_groups = allocation.max_topics, allocation.max_groups
+        unit = 1 if allocation.per_topic else 8  # bytes
+        return Plan.of(
+            allocation.max_rows,
+            epoch=allocation.epoch * (settings.item_bytes + ITEM_BYTES),
+            clumps_and_single_items=int(unit * allocation.beside(n_topics, n_groups)),
+            topics=n_topics * 8 * (settings.n_statistics + 3 + n_groups),
+            groups=n_groups * GROUP_BYTES,
+            other=settings.fixed_bytes,
+        )
+
+    @property
+    def n_documents(self) -> int:
+        return self.memory.n_documents
+
+    @property
+    def n_retained(self) -> int:
+        rows = self.memory.memory
+        return len(self.memory.sizes) if is_sparse(rows.rows.values) else len(rows)
+
+    def learn(self, X: Any, begins: np.ndarray, ids: np.ndarray, rng: np.random.Generator, settings: Settings) -> None:
+        if is_sparse(X):
+            documents = Documents.of_counts(X)
+            of_items = documents.of_items
+            first = np.append(True, of_items[1:] != of_items[:-1])[: len(of_items)]
+            self.add(documents.one_hot(X), documents.weights, first, ids[of_items], settings)
+        else:
+            self.add(X, np.ones(len(X)), begins, ids, settings)
+
     def add(self, rows: Any, weights: np.ndarray, begins: np.ndarray, ids: np.ndarray, settings: Settings) -> None:
         """Add items; a round follows whenever an epoch is full.
 
@@ -74,58 +114,94 @@ class ClumpedTopics(Part):
             self.memory.add(take(rows, part), weights[part], begins[part], ids[part][begins[part]])
             self.is_current, done = False, part.stop
             if self.n_buffered == epoch:
-                self._compress(self.build(settings), settings)
+                self._learn_epoch(settings)
 
     @property
     def n_buffered(self) -> int:
         """Items of the current epoch."""
         return self.memory.memory.n_buffered
 
+    def finish(self, settings: Settings) -> None:
+        if not self.is_current and self.n_retained:
+            self.build(settings)
+
+    def snapshot(self, settings: Settings) -> "Clumps":
+        return Clumps(self, settings)
+
     def fit(self, settings: Settings) -> Fit:
         """The topics of everything in memory, without a search: the last ones updated, or the first ones."""
-        search, model = self._search(settings)
+        search, model = self._search(self._family(settings), settings)
         return search.run(model) if self.topics is None else search.update(model)
 
-    def build(self, settings: Settings) -> Fit:
-        """Model building: learn the topics of everything in memory."""
+    def build(self, settings: Settings) -> None:
+        """Learn the topics of everything in memory, which is not compressed."""
         started = time.perf_counter()
-        search, model = self._search(settings)
-        fit = search.run(model)
-        self._take(fit)
-        sizes = len(self.memory.memory.clump_counts), len(self.memory.sizes)
-        seconds = time.perf_counter() - started
-        self.rounds.record(
-            self.memory.memory.n_seen, self.memory.n_documents, len(fit.model), fit.free_energy, *sizes, seconds
-        )
-        return fit
+        self._build(self._family(settings), settings)
+        self._record(started)
 
-    def _take(self, fit: Fit) -> None:
+    def _learn_epoch(self, settings: Settings) -> None:
+        """A round: learn the topics of everything in memory, and make room for the next epoch.
+
+        Documents of many items are cut into small clumps first, which are learned from much faster.
+        """
+        started, family = time.perf_counter(), self._family(settings)
+        if isinstance(family, Gaussian):
+            self.memory.cut(family, PARTS)
+        self._compress(self._build(family, settings), settings)
+        self._record(started)
+
+    def _record(self, started: float) -> None:
+        memory, seconds = self.memory, time.perf_counter() - started
+        seen, sizes = (memory.n_seen, memory.n_documents), (len(memory.memory.clump_counts), len(memory.sizes))
+        self.rounds.record(*seen, len(self.failed), self.free_energy, *sizes, seconds)
+
+    def _family(self, settings: Settings) -> Family:
+        """The family, bound to columns."""
+        known = self.memory.memory
+        return settings.family.bind(known.rows.values, known.weights) if self.topics is None else self.topics.family
+
+    def _build(self, family: Family, settings: Settings) -> Fit:
+        """Model building: search for topics of everything in memory."""
+        search, model = self._search(family, settings)
+        fit = search.run(model)
         self.topics, self.failed = fit.model.topics, fit.model.failed
         self.by_group = fit.model.proportions.counts[: len(self.by_group)]
         self.free_energy, self.is_current = fit.free_energy, True
+        return fit
 
-    def _search(self, settings: Settings) -> tuple[Search, Model]:
+    def _search(self, family: Family, settings: Settings) -> tuple[Search, Model]:
         """A search for topics of everything in memory, and the model to start from."""
-        memory, known = self.memory, self.topics
-        if known is None:
-            family = settings.family.bind(memory.memory.rows.values, memory.memory.weights)
-        else:
-            family = known.family
-        search = Search(memory.items(family), memory.sizes, settings.tol, settings.allocation.max_topics)
+        memory, known, items = self.memory, self.topics, self.memory.items(family)
+        search = Search(items, memory.sizes, settings.tol, settings.allocation.max_topics)
         if known is None:
             return search, search.first_model(family)
-        items = memory.items(family)
-        by_group = np.repeat(items.by_group(items.counts[:, None]) / len(known), len(known), axis=1)
+        # The items of new documents are equally many of each topic at first. Without any, as in the paper, topics with
+        # a small alpha would hardly ever be found in new documents.
+        lengths = items.by_group(items.counts[:, None])
+        by_group = np.repeat(lengths / len(known), len(known), axis=1)
         by_group[: len(self.by_group)] = self.by_group
-        return search, Model(
-            family, known.counts, known.sums, Proportions(memory.sizes, by_group, known.alpha), np.zeros(len(known))
-        )
+        proportions = Proportions(memory.sizes, by_group, known.alpha)
+        return search, Model(family, known.counts, known.sums, proportions, self.failed.copy())
 
-    def merge(self, other: "ClumpedTopics", settings: Settings) -> None:
-        """Absorb topics and memory of another model, which both have had a round."""
-        assert self.topics is not None
-        assert other.topics is not None
-        mine, theirs, family = self.topics, other.topics, self.topics.family
+    def merge(self, other: Self, settings: Settings) -> None:
+        if other.topics is None:
+            self._add_first(other.memory, settings)
+        elif self.topics is None:
+            first = self.memory
+            vars(self).update(copy.deepcopy(vars(other)))
+            self._add_first(first, settings)
+        else:
+            self._join(other, self.topics, other.topics, settings)
+
+    def _add_first(self, first: DocumentMemory, settings: Settings) -> None:
+        """Learn the items of another first epoch."""
+        rows, own = first.memory.rows.values, self.memory.memory.rows.values
+        begins = np.append(True, first.of_rows[1:] != first.of_rows[:-1])
+        self.add(rows.astype(own.dtype, copy=False), first.memory.weights, begins, first.ids[first.of_rows], settings)
+
+    def _join(self, other: Self, mine: Topics, theirs: Topics, settings: Settings) -> None:
+        """Absorb topics and memory of another engine; both have had a round."""
+        family = mine.family
         n_mine, n_theirs = len(self.memory.sizes), len(other.memory.sizes)
         by_group = np.zeros((n_mine + n_theirs, len(mine) + len(theirs)))
         by_group[: len(self.by_group), : len(mine)] = self.by_group
@@ -138,7 +214,7 @@ class ClumpedTopics(Part):
             np.append(mine.alpha, theirs.alpha),
         )
         self.by_group, self.failed = by_group, np.append(self.failed, other.failed)
-        self._compress(self.build(settings), settings)
+        self._compress(self._build(family, settings), settings)
 
     def _compress(self, fit: Fit, settings: Settings) -> None:
         """Compress the memory, to make room for the next epoch."""
@@ -159,6 +235,46 @@ class ClumpedTopics(Part):
         groups = compression.run(allocation.beside(len(fit.model), len(memory.sizes)))
         memory.keep(items, groups, compression.is_loose)
         self.by_group = by_group
+
+
+class Clumps:
+    """What is known from clumps and from the items buffered since the last round."""
+
+    def __init__(self, engine: ClumpedTopics, settings: Settings):
+        self._engine = engine
+        self._settings = settings
+
+    @cached_property
+    def _fit(self) -> Fit:
+        with single_threaded_blas():
+            return self._engine.fit(self._settings)
+
+    @property
+    def topics(self) -> Topics:
+        known = self._engine.topics
+        if known is not None and self._engine.is_current:
+            return known
+        return self._fit.model.topics if self._engine.n_retained else self._prior
+
+    @property
+    def _prior(self) -> Topics:
+        """One empty topic, as long as all documents are empty."""
+        family = self._settings.family.bind(self._engine.memory.memory.rows.values, np.empty(0))
+        return Topics(family, np.zeros(1), np.zeros((1, family.n_statistics)), np.ones(1))
+
+    @property
+    def free_energy(self) -> float:
+        is_known = self._engine.is_current or not self._engine.n_retained
+        return self._engine.free_energy if is_known else self._fit.free_energy
+
+    @property
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        ids = self._engine.memory.ids
+        single = np.flatnonzero(ids >= 0)
+        if not len(single):
+            return ids[single], np.empty((0, len(self.topics)))
+        known = self._fit.model.proportions
+        return ids[single], known.means[single] + known.alpha
 
 
 def _growth(horizon: float | None, total: float) -> float:

@@ -47,6 +47,8 @@ class TopicCompression(Compression):
         )
 
     def _gains_of_weights(self, halves: list[Halves], counts: np.ndarray) -> np.ndarray:
+        if not halves:
+            return np.empty(0)
         first, second = (self._evidence([pair[side] for pair in halves]) for side in (0, 1))
         return first + second - self._evidence([np.concatenate(pair) for pair in halves])
 
@@ -61,9 +63,3 @@ class TopicCompression(Compression):
         picks = sparse.csr_matrix((np.ones(len(which)), which, np.cumsum([0, *sizes])), (len(groups), len(self._items)))
         counts = (picks @ self._grouped.members).T.toarray()
         return Proportions(self._sizes, counts, np.maximum(self._alpha * counts.sum(axis=0), LEAST_ALPHA))
-
-    def _likeliest(self, which: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
-        counts, sums = (self._growth * total for total in self._items.totals(groups))
-        scored = self._items.scored(which, self._items.family.expected_log_likelihood(counts, sums))
-        scored += self._grouped.shares_of_groups(which) @ self._proportions(groups).expected_logs
-        return scored.argmax(axis=1)

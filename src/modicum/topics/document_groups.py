@@ -8,24 +8,20 @@ AT_ONCE = 2048  # groups that are compared with each other: their cosines take 3
 def merged(proportions: np.ndarray, sizes: np.ndarray, limit: int, apart: int) -> np.ndarray:
     """The new group of each of S groups, at most `limit` of them: those with the largest cosines are merged first.
 
-    `proportions` (S, K) are means over the `sizes` documents of a group. The group `apart` stays alone.
+    `proportions` (S, K) are means over the `sizes` documents of a group. The group `apart` stays
+    alone, and comes last.
     """
-    labels = np.zeros(len(sizes), np.int64)
-    others = np.delete(np.arange(len(sizes)), apart)
-    n_blocks = -(-len(others) // AT_ONCE)
-    first = 1
-    for block in np.array_split(others, n_blocks):
-        room = max(1, (limit - 1) * len(block) // len(others))
-        labels[block] = first + _merged_block(proportions[block], sizes[block], room)
-        first = labels[block].max() + 1
-    labels[apart] = 0
+    labels = np.arange(len(sizes))
+    others = np.delete(labels, apart)
+    labels[others] = _merged(proportions[others], sizes[others], limit - 1)
+    labels[apart] = labels[others].max() + 1
     return labels
 
 
-def _merged_block(proportions: np.ndarray, sizes: np.ndarray, limit: int) -> np.ndarray:
+def _merged(proportions: np.ndarray, sizes: np.ndarray, limit: int) -> np.ndarray:
     labels = np.arange(len(sizes))
     while len(sizes) > limit:
-        pairs = _nearest_pairs(proportions, len(sizes) - limit)
+        pairs = _nearest_pairs(proportions)[: len(sizes) - limit]
         into = np.arange(len(sizes))
         into[pairs[:, 1]] = pairs[:, 0]
         _, into = np.unique(into, return_inverse=True)
@@ -36,15 +32,23 @@ def _merged_block(proportions: np.ndarray, sizes: np.ndarray, limit: int) -> np.
     return labels
 
 
-def _nearest_pairs(proportions: np.ndarray, most: int) -> np.ndarray:
-    """Up to `most` pairs (smaller index first) of groups that are nearest to each other, by cosine."""
+def _nearest_pairs(proportions: np.ndarray) -> np.ndarray:
+    """Pairs (smaller index first) of groups that are nearest to each other, the largest cosines first.
+
+    Only the better half of them: two groups far from all others must not be merged before near ones.
+    """
     units = proportions / np.linalg.norm(proportions, axis=1, keepdims=True)
-    cosines = units @ units.T
+    blocks = np.array_split(np.arange(len(units)), -(-len(units) // AT_ONCE))
+    pairs, cosines = map(np.concatenate, zip(*(_nearest_in_block(units, block) for block in blocks), strict=True))
+    return pairs[np.argsort(-cosines, kind="stable")[: -(-len(pairs) // 2)]]
+
+
+def _nearest_in_block(units: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    cosines = units[block] @ units[block].T
     np.fill_diagonal(cosines, -1.0)
-    nearest, here = cosines.argmax(axis=1), np.arange(len(cosines))
+    nearest, here = cosines.argmax(axis=1), np.arange(len(block))
     mutual = here[(nearest[nearest] == here) & (here < nearest)]
     if not len(mutual):  # ties in a ring
-        best = int(cosines.max(axis=1).argmax())
-        return np.sort([[best, int(nearest[best])]], axis=1)
-    order = np.argsort(-cosines[mutual, nearest[mutual]], kind="stable")[:most]
-    return np.stack([mutual[order], nearest[mutual[order]]], axis=1)
+        mutual = here[[cosines.max(axis=1).argmax()]]
+    pairs = np.sort(np.stack([mutual, nearest[mutual]], axis=1), axis=1)
+    return block[pairs], cosines[mutual, nearest[mutual]]

@@ -30,6 +30,9 @@ class Documents:
     def of_counts(cls, X: Any) -> Self:
         """Documents given by counts of words: rows of a CSR matrix or an array."""
         X = X if is_sparse(X) else sparse.csr_matrix(X)
+        if not X.data.all():
+            X = X.copy()
+            X.eliminate_zeros()
         return cls(X.indptr, X.indices, X.data.astype(np.float64))
 
     @classmethod
@@ -52,7 +55,7 @@ class Documents:
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Sums over the items of each document."""
-        return np.bincount(self.of_items, values, minlength=len(self))
+        return np.bincount(self.of_items, values, minlength=len(self)).astype(np.float64)  # ints if there are no items
 
     def halves(self, rng: np.random.Generator) -> tuple[Self, Self]:
         """Each item in one of two halves, at random; the occurrences of a word are divided."""
@@ -68,7 +71,7 @@ class Documents:
         borders = np.append(0, np.cumsum(kept))[self.borders]
         return type(self)(borders, self.words[kept], weights[kept], self.rows)
 
-    def run(self, loop: Callable[..., object], *arrays: np.ndarray, by_document: tuple[np.ndarray, ...]) -> None:
+    def run(self, loop: Callable[..., object], *arrays: Any, by_document: tuple[np.ndarray, ...]) -> None:
         """Call a compiled loop for some documents at a time, on all threads; `by_document` has a row for each."""
 
         def work(tile: slice) -> None:

@@ -73,10 +73,10 @@ def _suffices(limits: Limits, n_words: int) -> bool:
     return limits.capacity >= FEWEST_DOCUMENTS * int(limits.costs(np.array(n_words)))
 
 
-def plan_of(limits: Limits, n_words: int) -> Plan:
+def plan_of(limits: Limits, n_words: int, fixed_bytes: int) -> Plan:
     """The memory that is held at most; for a budget of documents as if each contained every word."""
-    topics = 2 * NUMBER * n_words * limits.max_topics
-    if limits.nonzero_cost:
-        return Plan.of(limits.capacity // limits.document_cost, documents=limits.capacity + POINTER, topics=topics)
-    each = POINTER + ID + KEY + NUMBER * limits.max_topics + (NUMBER + INDEX) * n_words
-    return Plan.of(limits.capacity, documents=limits.capacity * each + POINTER, topics=topics)
+    each = limits.document_cost
+    documents, topics = limits.capacity + POINTER, 2 * NUMBER * n_words * limits.max_topics
+    if not limits.nonzero_cost:
+        documents += limits.capacity * (POINTER + ID + KEY + NUMBER * limits.max_topics + (NUMBER + INDEX) * n_words)
+    return Plan.of(limits.capacity // each, documents=documents, topics=topics, other=fixed_bytes)

@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from modicum._jit.cuts import cut
+from modicum.clumps.compression import groups_of
 from modicum.clumps.memory import Memory
 from modicum.families import Family
+from modicum.rows import is_sparse
 from modicum.rules.invariants import Array, Is, Sparse, Whole
 from modicum.state.part import Part
 from modicum.topics.grouped_items import GroupedItems
 
+TINY = 1e-290  # a divisor instead of 0
 MERGED = -1  # the id of a group of several documents
 
 
@@ -34,7 +38,7 @@ class DocumentMemory(Part):
         self.memory = Memory(like, n_statistics, max_rows)
         self.of_rows = np.empty(0, np.int32)
         self.members = sparse.csr_matrix((0, 0), dtype=np.float32)
-        self.sizes = np.empty(0)  # D_s
+        self.sizes: np.ndarray = np.empty(0)  # D_s
         self.ids = np.empty(0, np.int64)
         self.n_documents = 0  # ever
 
@@ -48,6 +52,11 @@ class DocumentMemory(Part):
         self.members.resize(len(self.memory.clump_counts), len(self.sizes))
         self.n_documents += len(ids)
 
+    @property
+    def n_seen(self) -> int:
+        """Rows learned: items or, of words, documents."""
+        return self.n_documents if is_sparse(self.memory.rows.values) else self.memory.n_seen
+
     def items(self, family: Family) -> GroupedItems:
         """Clumps and rows with their counts by document."""
         known, n_rows = self.memory, len(self.of_rows)
@@ -56,6 +65,21 @@ class DocumentMemory(Part):
         return GroupedItems(
             family, known.rows.values, known.weights, known.clump_counts, known.clump_sums, members=members
         )
+
+    def cut(self, family: Family, parts: int) -> None:
+        """Turn the rows of the epoch into small clumps, about `parts` of each document that has more rows."""
+        items, n_singlets = self.items(family), self.memory.n_singlets
+        of_rows = self.of_rows[n_singlets:]
+        starts = np.flatnonzero(np.diff(of_rows, prepend=-1))
+        sizes = np.diff(starts, append=len(of_rows))
+        first = items.n_clumps + n_singlets
+        centers = family.centers(items.averages(slice(first, len(items))))
+        labels = np.empty(len(of_rows), np.int64)
+        units = np.maximum(centers.std(axis=0), TINY)
+        cut(centers / units, np.append(starts, len(of_rows)), np.maximum(1, sizes // parts), labels)
+        kept = [np.array([at]) for at in range(first)]
+        groups = kept + [first + group for group in groups_of(labels)]
+        self.keep(items, groups, lambda group: len(group) == 1 and bool(group[0] >= items.n_clumps))
 
     def merge_documents(self, into: np.ndarray) -> None:
         """Merge documents and groups: the new group of each; the open document must stay the last."""

@@ -1,32 +1,42 @@
 """Topic models of a stream of documents in bounded memory (gomes2008topics)."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from modicum.clumps.rounds import MAX_ROUNDS
 from modicum.contract.learner import Learner, Traits
+from modicum.contract.validation import check_ids
 from modicum.exceptions import DataError
 from modicum.families import FAMILY, Family, Multinomial, as_family
-from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import is_sparse, n_rows
 from modicum.rules.budget import Plan, as_budget
-from modicum.rules.invariants import TEXT, Is
-from modicum.rules.params import BUDGET, NULL, POSITIVE, Int, OneOf
-from modicum.topics.allocation import GROUP_BYTES, ITEM_BYTES, TopicAllocation, allocate
+from modicum.rules.invariants import TEXT, Is, Scope
+from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, Int, OneOf
 from modicum.topics.answers import TopicAnswers
-from modicum.topics.clumped import COLUMNS, ClumpedTopics, Settings
+from modicum.topics.clumped import ClumpedTopics
 from modicum.topics.documents import Documents
-from modicum.topics.limits import Limits, limits_within, plan_of
-from modicum.topics.search import Fit
+from modicum.topics.engine import Engine, Snapshot
+from modicum.topics.settings import Settings
 from modicum.topics.swept import SweptTopics
-from modicum.topics.topics import Topics
 
 PSEUDOCOUNT = 0.1  # of every word in a topic: topics have few words
-TOL = 3e-3  # nats per item
+MOST_OF_A_WORD = 1e9  # in a document: float32 sums of larger counts would lose all others
+TOL = 1e-2  # nats per item, of numbers
+TOL_OF_WORDS = 1e-3  # a topic of words tells much less about each
 OF_CLUMPS = ("max_document_groups", "horizon_items", "horizon_documents", "epoch", "tol")  # parameters
-OTHER_BYTES = 512  # of numbers beside arrays
+
+
+class EngineOfMethod:
+    """The rule for the engine: of the class for the method, and for these columns."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        rules = {
+            ClumpedTopics: Is(ClumpedTopics, n_statistics=lambda its: its.owner._settings().n_statistics),
+            SweptTopics: Is(SweptTopics, n_words="n_features"),
+        }
+        rules[scope.owner._method()].check(value, scope)
 
 
 class MemoryBoundedTopicModel(TopicAnswers, Learner):
@@ -64,14 +74,16 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         The most topics; by default as many as the budget has room for.
     max_document_groups : int or None, default=None
         The most groups of documents after a round, for "clumps". By default about as many as clumps.
-    horizon_items, horizon_documents : int or None, default=None
-        Expected numbers of items and documents of the stream, for "clumps". Items are kept apart if their difference
-        would matter by then. By default twice what has been seen.
+    horizon_items : int or None, default=None
+        Expected number of items of the stream, for "clumps". Items are kept apart if their difference would matter by
+        then. By default twice what has been seen.
+    horizon_documents : int or None, default=None
+        Expected number of documents, likewise.
     epoch : int or None, default=None
         Items to buffer between rounds of learning, for "clumps"; by default half of the budget.
     tol : float or None, default=None
-        For "clumps": iterations stop, and splits and merges are rejected, when the free energy per item improves by
-        less than this, by default 0.003.
+        For "clumps": how much each topic must raise the free energy per item, in nats; iterations stop when they gain
+        less. By default 0.01, and 0.001 for words.
     random_state : int, Generator or None, default=None
         Which documents "sweeps" holds for long.
 
@@ -120,15 +132,16 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         "horizon_documents": [Int(1), NULL],
         "epoch": [Int(1), NULL],
         "tol": [POSITIVE, NULL],
+        "random_state": [RANDOM_STATE],
     }
 
     _invariants = {
-        "_engine": [
-            Is(ClumpedTopics, n_statistics=lambda its: as_family(its["family"]).n_statistics_of(its["n_features"])),
-            Is(SweptTopics, n_words="n_features"),
-        ],
+        "_engine": EngineOfMethod(),
         "_last_document": [NULL, TEXT],
     }
+
+    _engine: Engine
+    _last_document: str | None  # it goes on if the next row has the same y
 
     def __init__(
         self,
@@ -162,7 +175,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     @property
     def _are_words(self) -> bool:
         """Whether rows are documents of words, rather than items that are numbers."""
-        return as_family(self.family).name == Multinomial.name
+        return self.family == Multinomial.name or isinstance(self.family, Multinomial)
 
     @property
     def _counts_words(self) -> bool:  # type: ignore[override]
@@ -192,13 +205,17 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             if y is not None:
                 raise DataError(f"{type(self).__name__}: a list of documents takes no y.")
             X, lengths = self._joined(X)
-            if row_ids is None:
-                first = self.n_documents_ if self._is_fitted() else 0
-                row_ids = np.arange(first, first + len(lengths))
-            y, row_ids = np.repeat(np.arange(len(lengths)), lengths), np.repeat(row_ids, lengths)
-            if self._is_fitted():
-                self._last_document = None
+            y, row_ids = Listed(lengths), self._ids_of_items(lengths, row_ids)
         super()._take_chunk(X, y, sample_weight, row_ids)
+
+    def _ids_of_items(self, lengths: np.ndarray, ids: Any) -> np.ndarray:
+        """The id of its document for each row of a list; by default they are numbered, without empty ones."""
+        if ids is None:
+            ids = (self.n_documents_ if self._is_fitted() else 0) + np.cumsum(lengths > 0) - 1
+        return np.repeat(check_ids(type(self).__name__, ids, len(lengths)), lengths)
+
+    def _check_target(self, y: Any, count: int) -> Any:
+        return y if isinstance(y, Listed) else super()._check_target(y, count)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._check_rows(X, reset=reset)
@@ -207,94 +224,45 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         return X if self._kind == "dense" or is_sparse(X) else csr_matrix(X)
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
-        self._family().check(X, type(self).__name__)
+        name = type(self).__name__
+        self._family().check(X, name)
+        if self._are_words and X.data.max(initial=0.0) > MOST_OF_A_WORD:
+            row, column = (int(at[0]) for at in (X > MOST_OF_A_WORD).nonzero())
+            raise DataError(
+                f"{name}: row {row}, column {column} of this chunk is {X[row, column]:g}, which is no count."
+            )
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_engine"):
             self._family().bind(X, np.ones(n_rows(X)))  # refuses an invalid prior before anything is learned
-            self._engine = self._new_engine(X)
+            self._engine = self._method().empty(X, self._settings())
             self._last_document = None
-        if isinstance(self._engine, SweptTopics):
-            self._engine.add(X, row_ids, self._rng)
-        elif self._are_words:
-            documents = Documents.of_counts(X)
-            of_items = documents.of_items
-            begins = np.append(True, of_items[1:] != of_items[:-1])[: len(of_items)]
-            self._engine.add(documents.one_hot(X), documents.weights, begins, row_ids[of_items], self._settings())
-        else:
-            self._engine.add(X, np.ones(len(X)), self._beginnings(y, len(X)), row_ids, self._settings())
+        self._engine.learn(X, self._beginnings(y, n_rows(X)), row_ids, self._rng, self._settings())
 
-    def _new_engine(self, X: Any) -> ClumpedTopics | SweptTopics:
-        family = self._family()
-        if self._sweeps:
-            return SweptTopics(X.shape[1], self._limits(X.shape[1]), float(np.mean(family.pseudocounts)))
-        return ClumpedTopics(X, family.n_statistics_of(X.shape[1]), self._own_allocation().max_rows)
+    def _method(self) -> type[ClumpedTopics] | type[SweptTopics]:
+        return SweptTopics if self._sweeps else ClumpedTopics
 
-    def _beginnings(self, y: np.ndarray | None, count: int) -> np.ndarray:
+    def _beginnings(self, y: Any, count: int) -> np.ndarray:
         """Whether a document begins with each row."""
-        if y is None:
+        if y is None or isinstance(y, Listed) or self._are_words:
             self._last_document = None
-            return np.ones(count, bool)
-        begins = np.append(str(y[0]) != self._last_document, y[1:] != y[:-1])
-        self._last_document = str(y[-1])
+            return np.ones(count, bool) if not isinstance(y, Listed) else y.begins
+        begins = np.append(_name(y[0]) != self._last_document, y[1:] != y[:-1])
+        self._last_document = _name(y[-1])
         return begins
 
     def _end_of_stream(self) -> None:
-        if isinstance(self._engine, SweptTopics):
-            self._engine.finish()
-        elif not self._engine.is_current:
-            self._engine.build(self._settings())
+        self._engine.finish(self._settings())
+        self._derived = {}
 
     def _merge(self, other: "MemoryBoundedTopicModel") -> None:
-        if isinstance(self._engine, SweptTopics):
-            self._engine.merge(other._engine)
-        elif self._engine.topics is None or other._engine.topics is None:
-            self._merge_items(other)
-        else:
-            self._engine.merge(other._engine, self._settings())
+        self._engine.merge(other._engine, self._settings())
         self._last_document = None
-
-    def _merge_items(self, other: "MemoryBoundedTopicModel") -> None:
-        """One side has only the items of its first epoch: the other one learns them."""
-        first = other._engine.memory
-        if self._engine.topics is None:
-            first = self._engine.memory
-            self._adopt(other)
-        begins = np.append(True, first.of_rows[1:] != first.of_rows[:-1])
-        rows = first.memory.rows.values.astype(self._dtype, copy=False)
-        self._engine.add(rows, first.memory.weights, begins, first.ids[first.of_rows], self._settings())
 
     # ---- answers ---------------------------------------------------------------------------------
 
-    def _topics(self) -> Topics:
-        self._check_fitted()
-        engine = self._engine
-        if isinstance(engine, SweptTopics):
-            return self._derive("topics", self._swept_topics)
-        return engine.topics if engine.is_current else self._present_fit().model.topics
-
-    def _swept_topics(self) -> Topics:
-        sums, alpha = self._engine.present()
-        family = self._family().bind(csr_matrix((1, self.n_features_in_)), np.ones(1))
-        return Topics(family, sums.sum(axis=1), sums, alpha)
-
-    def _present_fit(self) -> Fit:
-        """Topics of everything that is held, the items buffered since the last round included."""
-
-        def update() -> Fit:
-            with single_threaded_blas():
-                return self._engine.fit(self._settings())
-
-        return self._derive("fit", update)
-
-    def _held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of the documents that are held by themselves, and the parameters of their proportions."""
-        if isinstance(self._engine, SweptTopics):
-            ids, counts = self._engine.held()
-            return ids, counts + self.alpha_
-        known = self._present_fit().model.proportions
-        single = np.flatnonzero(self._engine.memory.ids >= 0)
-        return self._engine.memory.ids[single], known.means[single] + known.alpha
+    def _snapshot(self) -> Snapshot:
+        return self._derive("snapshot", lambda: self._engine.snapshot(self._settings()))
 
     def _documents(self, X: Any, y: Any = None) -> Documents:
         """Documents to answer for."""
@@ -338,15 +306,12 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     @property
     def n_documents_(self) -> int:
         """Documents learned."""
-        engine = self._engine
-        return engine.n_seen if isinstance(engine, SweptTopics) else engine.memory.n_documents
+        return self._engine.n_documents
 
     @property
     def free_energy_(self) -> float:
         """Lower bound of the log-evidence of all items learned."""
-        if isinstance(self._engine, SweptTopics):
-            raise AttributeError('method="sweeps" has no free energy; see perplexity and history_.')
-        return self._engine.free_energy if self._engine.is_current else self._present_fit().free_energy
+        return self._snapshot().free_energy
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
@@ -357,54 +322,48 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What is held at most for rows of `n_features` columns, with as many topics as possible."""
-        if self._sweeps:
-            return plan_of(self._limits(n_features), n_features)
-        dtype = np.dtype(dtype)
-        allocation = self._allocation(n_features, dtype)
-        n_topics, n_groups = allocation.max_topics, allocation.max_groups
-        unit = 1 if allocation.per_topic else 8  # bytes
-        n_statistics = self._family().n_statistics_of(n_features)
-        return Plan.of(
-            allocation.max_rows,
-            epoch=allocation.epoch * (self._item_bytes(n_features, dtype) + ITEM_BYTES),
-            clumps_and_single_items=int(unit * allocation.beside(n_topics, n_groups)),
-            topics=n_topics * 8 * (n_statistics + 2 + n_groups),
-            groups=n_groups * GROUP_BYTES,
-            other=self._fixed_bytes(n_features),
-        )
+        return self._method().plan(self._settings(n_features, dtype))
 
     def _family(self) -> Family:
         """The family; by default words have fewer pseudocounts in a topic than in a component of a mixture."""
         return Multinomial(PSEUDOCOUNT) if self.family == "multinomial" else as_family(self.family)
 
-    def _settings(self) -> Settings:
-        tol = TOL if self.tol is None else self.tol
-        return Settings(self._family(), self._own_allocation(), self.horizon_items, self.horizon_documents, tol)
-
-    def _limits(self, n_words: int) -> Limits:
-        return limits_within(
-            as_budget(self.budget), n_words, self.max_topics, self._fixed_bytes(n_words), type(self).__name__
+    def _settings(self, n_features: int | None = None, dtype: Any = None) -> Settings:
+        """The parameters, by default for rows like those learned from."""
+        return Settings(
+            type(self).__name__,
+            self._family(),
+            self.n_features_in_ if n_features is None else n_features,
+            np.dtype(self._dtype if dtype is None else dtype),
+            as_budget(self.budget),
+            self.max_topics,
+            self.max_document_groups,
+            self.horizon_items,
+            self.horizon_documents,
+            self.epoch,
+            self.tol or (TOL_OF_WORDS if self._are_words else TOL),
         )
 
-    def _own_allocation(self) -> TopicAllocation:
-        return self._allocation(self.n_features_in_, np.dtype(self._dtype))
-
-    def _allocation(self, n_features: int, dtype: np.dtype) -> TopicAllocation:
-        n_statistics = self._family().n_statistics_of(n_features)
-        sizes = n_features, n_statistics, self._item_bytes(n_features, dtype), self._fixed_bytes(n_features)
-        return allocate(as_budget(self.budget), self.epoch, self.max_document_groups, *sizes, type(self).__name__)
-
-    def _item_bytes(self, n_features: int, dtype: np.dtype) -> int:
-        """Bytes of an item: a row of numbers, or a word with its column and the end of the row."""
-        return dtype.itemsize + 8 if self._are_words else n_features * dtype.itemsize
-
-    def _fixed_bytes(self, n_features: int) -> int:
-        """Bytes of the prior, the history and single numbers."""
-        return 8 * self._family().n_prior_of(n_features) + 8 * len(COLUMNS) * MAX_ROUNDS + OTHER_BYTES
-
     def _n_retained(self) -> int:
-        engine = self._engine
-        return engine.n_documents if isinstance(engine, SweptTopics) else len(engine.memory.memory)
+        return self._engine.n_retained
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Numbers of rows of the documents of a list, in place of y."""
+
+    lengths: np.ndarray
+
+    @property
+    def begins(self) -> np.ndarray:
+        """Whether a document begins with each row."""
+        at = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return np.append(True, at[1:] != at[:-1])
+
+
+def _name(label: Any) -> str:
+    """A document label as text: 1 and 1.0 are the same."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def are_documents(X: Any) -> bool:

@@ -9,7 +9,7 @@ raise the free energy by the least gain.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import entr, xlogy
+from scipy.special import entr
 
 from modicum.clumps.pairs import nearest_pairs
 from modicum.families import Family
@@ -18,7 +18,7 @@ from modicum.topics.model import Model
 from modicum.topics.proportions import Proportions
 from modicum.topics.splits import DIRECTIONS, TopicSplits
 
-CANDIDATES = 10  # splits, and merges, that are tried at a time, as in the paper
+CANDIDATES = 10  # merges that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
 NEAREST = 5  # other topics that a topic may be merged with, beside those that share most items
 PROGRESS = 0.1  # of the least gain: changes must be worth more, or the search ends
@@ -67,21 +67,30 @@ class Search:
     def run(self, model: Model) -> Fit:
         """The best fit found, starting from a model."""
         fit = self.update(model, COARSE)
-        while True:
-            changes = self._promising(fit)
-            better = self._changed(fit, changes) or self._changed(fit, changes[:1])
-            if better is None:
-                return self.update(fit.model)
+        while len(fit.model) > self._max_topics:  # of two models that have been merged
+            fit = self._changed(fit, _disjoint(self._merges(fit), len(fit.model) - self._max_topics))
+        while (better := self._better(fit)) is not None:
             fit = better
+        return self.update(fit.model)
 
-    def _changed(self, fit: Fit, changes: list[Change]) -> Fit | None:
-        """The fit after some changes; None if it gains too little."""
-        if not changes:
-            return None
+    def _better(self, fit: Fit) -> Fit | None:
+        """The fit after all promising changes, or after the best; if they do not help, after updates; else None."""
+        changes = self._promising(fit)
+        for some in (changes, changes[:1]):
+            better = self._changed(fit, some)
+            if self._is_better(better, fit):
+                return better
+        better = self.update(fit.model)
+        return better if self._is_better(better, fit) else None
+
+    def _changed(self, fit: Fit, changes: list[Change]) -> Fit:
+        """The fit after some changes and an update."""
         gone = [k for change in changes for k in change.gone]
         kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
-        better = self.update(kept.adding([change.new for change in changes]), COARSE)
-        return better if self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain else None
+        return self.step(kept.adding([change.new for change in changes])) if changes else fit
+
+    def _is_better(self, better: Fit, fit: Fit) -> bool:
+        return self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain
 
     def _worth(self, fit: Fit) -> float:
         """The free energy, less what all topics must raise it by."""
@@ -95,8 +104,8 @@ class Search:
         while True:
             last = fit
             fit = self.step(last.model)
-            if not fit.free_energy - last.free_energy >= ease * self._least_gain:  # also true for NaN
-                kept = fit.model.counts >= EMPTY * self._items.counts.min()
+            if not fit.free_energy - last.free_energy > ease * self._least_gain:  # also true for NaN
+                kept = fit.model.counts >= EMPTY * self._items.counts.min(initial=np.inf)
                 return fit if kept.all() or not kept.any() else self.step(fit.model.taking(kept))
 
     def step(self, model: Model) -> Fit:
@@ -115,34 +124,14 @@ class Search:
     # ---- splits and merges -----------------------------------------------------------------------
 
     def _promising(self, fit: Fit) -> list[Change]:
-        """Changes that gain, the best first, each topic in one of them."""
-        worst, changes = self._worst_topics(fit), list[Change]()
-        for first in range(0, len(worst), CANDIDATES):
-            tried = worst[first : first + CANDIDATES]
-            changes = self._splits(fit, tried)
-            fit.model.failed[tried] = fit.model.counts[tried]
-            if changes:
-                break
-        changes += self._merges(fit)
-        found: list[Change] = []
-        room, used = self._max_topics - len(fit.model), set[int]()
-        for change in sorted((one for one in changes if one.gain > 0), key=lambda one: -one.gain):
-            more = len(change.new) - len(change.gone)
-            if used.isdisjoint(change.gone) and more <= room:
-                used.update(change.gone)
-                found.append(change)
-                room -= more
-        return found
-
-    def _worst_topics(self, fit: Fit) -> list[int]:
-        """Topics whose items are farthest from their density: the divergence of the one from the other."""
-        model, counts = fit.model, fit.model.counts
-        slopes, offsets = model.family.expected_log_likelihood(counts, model.sums)
-        likelihood = np.einsum("kp,kp->k", slopes, model.sums) / counts + offsets
-        logs = xlogy(fit.shares, fit.shares / self._items.counts[:, None]).sum(axis=0) / counts
-        order = np.argsort(likelihood - logs + np.log(counts), kind="stable")
-        is_new = np.abs(model.failed - counts) >= UNCHANGED * counts
-        return order[is_new[order]].tolist()
+        """Splits that gain or, if there are none, merges: the best first, each topic in one of them."""
+        if not len(self._items):  # documents without words
+            return []
+        model = fit.model
+        untried = np.flatnonzero(np.abs(model.failed - model.counts) >= UNCHANGED * model.counts)
+        model.failed[untried] = model.counts[untried]
+        splits = _disjoint(self._splits(fit, untried.tolist()), self._max_topics - len(model))
+        return splits or _disjoint([merge for merge in self._merges(fit) if merge.gain > 0], len(model))
 
     def _splits(self, fit: Fit, topics: list[int]) -> list[Change]:
         """Splits of topics that gain, each along the first direction in which it does."""
@@ -180,6 +169,16 @@ class Search:
         one, two = (fit.shares[:, k] / self._items.counts for k in (i, j))
         lost = self._items.counts @ (entr(one) + entr(two) - entr(one + two))
         return Change([i, j], both, float(both.score - pair.score - lost + self._least_gain))
+
+
+def _disjoint(changes: list[Change], most: int) -> list[Change]:
+    """The best changes, at most this many, with each topic in one of them."""
+    found, used = list[Change](), set[int]()
+    for change in sorted(changes, key=lambda change: -change.gain):
+        if used.isdisjoint(change.gone) and len(found) < most:
+            used.update(change.gone)
+            found.append(change)
+    return found
 
 
 def _near(model: Model) -> np.ndarray:

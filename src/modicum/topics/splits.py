@@ -48,9 +48,10 @@ class TopicSplits:
         pairs, at = np.unique(topic * n_documents + documents, return_inverse=True)  # of a topic and a document
         sums = sparse.csr_matrix((self._weights[item] * shares, (at, item)), (len(pairs), len(self._weights)))
         counts = np.asarray(sums.sum(axis=1)).ravel()
-        means = sparse.diags_array(1 / counts).tocsr() @ (sums @ self._averages)
+        family, averages = self._model.family, sparse.diags_array(1 / counts).tocsr() @ (sums @ self._averages)
+        means = family.statistics(family.centers(averages))  # as if documents had no spread of their own
         starts = np.searchsorted(pairs, n_documents * np.arange(len(self._topics)))
-        along = self._model.family.projections(counts, means, starts)[:, 0]
+        along = family.projections(counts, means, starts)[:, 0]
         return np.bincount(item, shares * along[at], len(self._weights))
 
     def __len__(self) -> int:

@@ -8,26 +8,35 @@ leave their word counts in the topics, frozen.
 
 import copy
 import math
+import time
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
+from modicum.clumps.rounds import MAX_ROUNDS, Rounds
+from modicum.families import Family, Multinomial
 from modicum.numeric.parallel import single_threaded_blas
+from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Real, Whole
-from modicum.state.part import Part
 from modicum.topics.alike import merged_topics
+from modicum.topics.engine import Engine
 from modicum.topics.held import HeldDocuments
-from modicum.topics.limits import Limits
+from modicum.topics.limits import Limits, plan_of
+from modicum.topics.settings import Settings
 from modicum.topics.sweeps import Sweeps, frequencies
+from modicum.topics.topics import Topics
 
+COLUMNS = ("n_seen", "documents", "topics", "perplexity", "seconds")  # of the history
 SWEEPS = 10  # over all held documents, for each epoch
 PASSES = 5  # over new documents with the topics as they are
 BIRTHS = 5  # at most one for this many documents of an epoch
 LARGEST = 2.0**23  # of frozen counts: above twice of it, float32 would lose single words
 
 
-class SweptTopics(Part):
+class SweptTopics(Engine):
     """Topics with their word counts, and the documents that are held with their topic counts.
 
     The result does not depend on how the stream is cut into chunks, nor on the number of threads.
@@ -55,6 +64,7 @@ class SweptTopics(Part):
         "sums": Array("float32", "n_words", "n_topics", low=0.0),
         "n_seen": Whole("n_learned"),
         "perplexity": Real(0.0, finite=False),
+        "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
     }
 
     def __init__(self, n_words: int, limits: Limits, eta: float = 0.1, alpha: float = 0.05):
@@ -69,6 +79,17 @@ class SweptTopics(Part):
         self.sums = np.zeros((n_words, 1), np.float32)  # of all documents learned so far
         self.n_seen = 0  # documents
         self.perplexity = math.inf  # of the last epoch before it was learned
+        self.rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
+
+    @classmethod
+    def empty(cls, X: Any, settings: Settings) -> Self:
+        family = settings.family
+        assert isinstance(family, Multinomial)
+        return cls(settings.n_features, settings.limits, float(np.mean(family.pseudocounts)))
+
+    @staticmethod
+    def plan(settings: Settings) -> Plan:
+        return plan_of(settings.limits, settings.n_features, settings.fixed_bytes)
 
     @property
     def limits(self) -> Limits:
@@ -80,14 +101,24 @@ class SweptTopics(Part):
 
     @property
     def n_documents(self) -> int:
+        return self.n_seen
+
+    @property
+    def n_retained(self) -> int:
         """Documents that are held."""
         return len(self.documents)
+
+    def learn(self, X: Any, begins: np.ndarray, ids: np.ndarray, rng: np.random.Generator, settings: Settings) -> None:
+        self.add(X, ids, rng)
+
+    def snapshot(self, settings: Settings) -> "Swept":
+        return Swept(self, settings.family)
 
     def add(self, X: csr_matrix, ids: np.ndarray, rng: np.random.Generator) -> None:
         """Take documents, and learn from each epoch that is full."""
         self._take(as_counts(X), ids, rng.random(X.shape[0]))
 
-    def finish(self) -> None:
+    def finish(self, settings: Settings | None = None) -> None:
         """Learn from the documents in waiting."""
         if self.documents.n_learned < len(self.documents):
             self._learn()
@@ -103,7 +134,7 @@ class SweptTopics(Part):
         waiting = latest._folded_in(latest.documents.waiting).counts
         return latest.documents.ids, np.concatenate([latest.counts, waiting])
 
-    def merge(self, other: "SweptTopics") -> None:
+    def merge(self, other: Self, settings: Settings | None = None) -> None:
         """Absorb topics and documents of another model of the same words."""
         here, n_learned = self.n_topics, self._n_learned + other._n_learned
         waiting = [model.documents.pending for model in (self, other)]
@@ -161,6 +192,7 @@ class SweptTopics(Part):
 
     def _learn(self) -> None:
         """Learn from the documents in waiting."""
+        started = time.perf_counter()
         new, n_topics = self.documents.waiting, self.n_topics
         if self._n_learned:
             self.perplexity = self._completion(new)
@@ -174,6 +206,8 @@ class SweptTopics(Part):
         self.sums[:, n_topics:] = new[seeds].T.toarray()
         self.counts[-len(lengths) :, n_topics:] = (lengths / self.n_topics)[:, None]
         self._settle()
+        seconds = time.perf_counter() - started
+        self.rounds.record(self.n_seen, self.n_seen, self.n_topics, self.perplexity, seconds)
 
     def _seeds(self, folded: Sweeps) -> np.ndarray:
         """The documents that topics are born from: a topic of its own has more evidence than the present ones."""
@@ -233,6 +267,29 @@ class SweptTopics(Part):
             for k in np.setdiff1d(np.arange(len(into)), firsts):
                 moved[:, into[k]] += old[:, k]
             setattr(self, name, moved)
+
+
+class Swept:
+    """What is known from sweeps over held documents."""
+
+    def __init__(self, engine: SweptTopics, family: Family):
+        self._engine = engine
+        self._family = family
+
+    @cached_property
+    def topics(self) -> Topics:
+        sums, alpha = self._engine.present()
+        family = self._family.bind(csr_matrix((1, self._engine.n_words)), np.ones(1))
+        return Topics(family, sums.sum(axis=1), sums, alpha)
+
+    @property
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        ids, counts = self._engine.held()
+        return ids, counts + self.topics.alpha
+
+    @property
+    def free_energy(self) -> float:
+        raise AttributeError('method="sweeps" has no free energy; see perplexity and history_.')
 
 
 def as_counts(X: csr_matrix) -> csr_matrix:

@@ -17,9 +17,9 @@ class Topics(Part):
     """Count and sum of statistics of each topic, and alpha: the prior of the proportions of a document."""
 
     _invariants = {
-        "family": Is(Family),
+        "family": Is(Family, n_statistics="n_statistics"),
         "counts": Array("float64", "k", low=0.0),
-        "sums": Array("float64", "k", lambda its: its["family"].n_statistics),
+        "sums": Array("float64", "k", "n_statistics"),
         "alpha": Array("float64", "k", above=0.0),
     }
 
