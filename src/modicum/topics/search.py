@@ -78,7 +78,8 @@ class Search:
     def _better(self, fit: Fit) -> Fit | None:
         """The first of these that is better: all promising changes, the best of them, updates, merges with updates."""
         for better in self._options(fit):
-            if self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain:
+            more = max(0, len(better.model) - len(fit.model))
+            if better.free_energy - fit.free_energy > (more + PROGRESS) * self._least_gain:
                 return better
         return None
 
@@ -96,10 +97,6 @@ class Search:
         gone = [k for change in changes for k in change.gone]
         kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
         return self.step(kept.adding([change.new for change in changes]))
-
-    def _worth(self, fit: Fit) -> float:
-        """The free energy, less what all topics must raise it by."""
-        return fit.free_energy - self._least_gain * len(fit.model)
 
     # ---- updates ---------------------------------------------------------------------------------
 
@@ -173,7 +170,7 @@ class Search:
         both = pair.added_up()
         one, two = (fit.shares[:, k] / self._items.counts for k in (i, j))
         lost = self._items.counts @ (entr(one) + entr(two) - entr(one + two))
-        return Change([i, j], both, float(both.score - pair.score - lost + self._least_gain))
+        return Change([i, j], both, float(both.score - pair.score - lost))
 
 
 def _disjoint(changes: list[Change], most: int) -> list[Change]:
