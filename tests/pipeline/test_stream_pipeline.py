@@ -423,7 +423,7 @@ def test_topic_models_answer_for_texts():
     kinds = [["goal", "match", "team"], ["oven", "flour", "sugar"]]
     texts = [" ".join(np.random.default_rng(i).choice(kinds[i % 2], 12)) for i in range(60)]
     topics = modicum.MemoryBoundedTopicModel("multinomial", max_topics=2, random_state=0)
-    model = make_pipeline(WordCounts(max_share=1.0), topics).fit(texts)
+    model = make_pipeline(WordCounts(8, max_share=1.0), topics).fit(texts)
     learner, counts = model.learner_, model.preparation_.transform(texts)
     assert model.perplexity(texts) == learner.perplexity(counts)
     index = model.index(texts)
