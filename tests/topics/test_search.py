@@ -79,7 +79,7 @@ def test_assignments_are_a_fixed_point_of_eq_3_21(kind, grouped, seed):
     items, sizes = grouped(kind, seed, count=15)
     search = Search(items, sizes, 1e-3, 10)
     fit = search.step(random_model(items, sizes, 3, seed))
-    for _ in range(1500):
+    for _ in range(600):
         fit = search.step(fit.model)
     q, rng = fit.shares / items.counts[:, None], np.random.default_rng(seed)
     arguments = fit.model.family, fit.model.proportions.alpha
