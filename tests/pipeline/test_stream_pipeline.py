@@ -15,7 +15,7 @@ import modicum
 from messy import orders
 from modicum.contract.picks import kept_ids
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
-from modicum.pipeline import OneByOne, PrincipalComponents, RandomFeatures, TableEncoder, make_pipeline
+from modicum.pipeline import OneByOne, PrincipalComponents, RandomFeatures, TableEncoder, WordCounts, make_pipeline
 from modicum.streams import stream
 
 PICKERS = [
@@ -416,3 +416,22 @@ def test_rows_that_are_all_left_out_are_refused():
     encoder = TableEncoder(types={"gap": "number"}, missing="drop")
     with pytest.raises(DataError, match="all 30 rows have missing values"):
         make_pipeline(encoder, modicum.OnlineKMeans(2)).fit(rows)
+
+
+def test_topic_models_answer_for_texts():
+    """What they say about prepared rows, and ids that are positions in the stream."""
+    kinds = [["goal", "match", "team"], ["oven", "flour", "sugar"]]
+    texts = [" ".join(np.random.default_rng(i).choice(kinds[i % 2], 12)) for i in range(60)]
+    topics = modicum.MemoryBoundedTopicModel("multinomial", max_topics=2, random_state=0)
+    model = make_pipeline(WordCounts(8, max_share=1.0), topics).fit(texts)
+    learner, counts = model.learner_, model.preparation_.transform(texts)
+    assert model.perplexity(texts) == learner.perplexity(counts)
+    index = model.index(texts)
+    for given in ({"index": index}, {}):
+        ids, scores = model.retrieve(texts[:4], k=3, **given)
+        expected = learner.retrieve(counts[:4], k=3, **given)
+        np.testing.assert_array_equal(ids, expected[0])
+        np.testing.assert_array_equal(scores, expected[1])
+        assert (ids % 2 == np.arange(4)[:, None] % 2).all()
+        assert ids.max() < 60
+    assert not hasattr(make_pipeline(TableEncoder(), modicum.OnlineKMeans(2)), "perplexity")
