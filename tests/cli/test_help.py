@@ -126,6 +126,7 @@ class TestLearners:
             ("kmeans", "StreamKMeans"),
             ("gp", "SparseGPRegressor"),
             ("mixture", "MemoryBoundedMixture"),
+            ("topics", "MemoryBoundedTopicModel"),
             ("svm", "StreamSVC"),
             ("svc", "StreamSVC"),
             ("gmm", "StreamGaussianMixture"),
@@ -189,6 +190,9 @@ class TestExamples:
             f"{i} Elm Street,{25 * n + rng.integers(-5, 6)},{n},{rng.integers(1, 10)}" for i, n in enumerate(rooms)
         ]
         (tmp_path / "flats.csv").write_text("\n".join(["street,area,rooms,visits", *lines]))
+        (tmp_path / "texts").mkdir()
+        for i, n in enumerate(rooms[:40]):
+            (tmp_path / "texts" / f"{i}.txt").write_text(" ".join(rng.choice(["hall", "stairs", "garden", "roof"], n)))
         X = np.column_stack([rooms * 25.0, rooms])
         modicum.StreamKMeans(5).learn(modicum.stream(str(tmp_path / "flats.csv"))).save(tmp_path / "flats.mcm")
         modicum.MemoryBoundedMixture(budget=200).fit(X + rng.normal(size=X.shape)).save(tmp_path / "mixture.mcm")

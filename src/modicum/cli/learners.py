@@ -15,6 +15,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
     essentials: tuple[str, ...] = ()
     example: str = ""  # options that the examples give
+    examples: tuple[str, ...] = ()  # instead of those
 
 
 WISHES: Mapping[str, Mapping[str, Entry]] = {
@@ -59,7 +60,10 @@ WISHES: Mapping[str, Mapping[str, Entry]] = {
             "Topics of texts, pictures or other groups of rows; their number is found.",
             ("topics",),
             ("max_topics",),
-            "--document rooms",
+            examples=(
+                "modicum fit topics texts -o topics.mcm --report topics.html",
+                "modicum fit topics flats.csv --document rooms --columns area,visits -o topics.mcm",
+            ),
         ),
     },
     "Summarise": {
@@ -119,6 +123,8 @@ def essentials(learner: str, parameters: list[str]) -> list[str]:
 def fit_examples(name: str) -> list[str]:
     """Commands that fit a learner."""
     entry = ENTRIES[NAMES[name]]
+    if entry.examples:
+        return list(entry.examples)
     short = (*entry.aliases, name)[0]
     columns = "rooms,visits" if "--target area" in entry.example else "area,visits"
     return [

@@ -17,10 +17,10 @@ class Painter:
     def __init__(self, learner: Any, folder: Path):
         from modicum.plot.segments import topic_colours
 
-        self._pixels = getattr(learner, "preparation_", None)
-        if not isinstance(self._pixels, Pixels):
+        pixels = getattr(learner, "preparation_", None)
+        if not isinstance(pixels, Pixels):
             raise DataError("--segments is for topic models of pictures; the state is not of one.")
-        self._model, self._folder, self.count = learner.learner_, folder, 0
+        self._pixels, self._model, self._folder, self.count = pixels, learner.learner_, folder, 0
         weights = self._model.weights_
         self._colours = np.empty((len(weights), 3), np.uint8)
         self._colours[np.argsort(-weights, kind="stable")] = topic_colours(len(weights))

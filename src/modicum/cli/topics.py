@@ -128,7 +128,7 @@ def shown_documents(learner: Learner, rows: Stream, document: str | None) -> dic
     """Texts, paths or names of the documents that are nearest to topics, by their ids, read again from the source."""
     if not rows.rereadable or rows.live or rows.table_columns is None:
         return {}
-    ids = np.unique(final_learner(learner).nearest_documents(NEAREST)[0])  # type: ignore[attr-defined]
+    ids = np.unique(final_learner(learner).nearest_documents(NEAREST)[0])
     ids = ids[ids >= rows.first_row]  # others are of earlier sources
     if not len(ids):
         return {}
