@@ -8,6 +8,7 @@ from scipy import sparse
 
 import modicum
 from learners import LEARNERS, seeded
+from modicum.checks.common import takes_counts
 from modicum.exceptions import BudgetError
 from modicum.rules.budget import parse_bytes
 
@@ -30,12 +31,15 @@ def targets(learner, rows):
 @pytest.mark.parametrize("learner", BUDGETED)
 def test_the_budget_that_an_error_asks_for_is_sufficient(learner, budget):
     model = seeded(learner).set_params(budget=budget)
+    if isinstance(budget, int) and getattr(model, "method", None) == "clumps" and takes_counts(model):
+        pytest.skip("clumps of words need a budget in bytes")
+    rows = np.abs(X).round() if takes_counts(model) else X
     try:
-        model.fit(X, targets(model, X))
+        model.fit(rows, targets(model, X))
     except BudgetError as error:
         number, unit = re.search(r"at least ([\d.,]+) (rows|[KM]?i?B)", str(error)).groups()
         number = number.replace(",", "")
-        model.set_params(budget=int(number) if unit == "rows" else f"{number} {unit}").fit(X, targets(model, X))
+        model.set_params(budget=int(number) if unit == "rows" else f"{number} {unit}").fit(rows, targets(model, X))
     if isinstance(model.budget, int):
         assert model.n_retained_ <= model.budget
     else:

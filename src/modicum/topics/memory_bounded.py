@@ -100,6 +100,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     alpha_ : ndarray of shape (k,)
         Prior of the proportions of a document.
     n_documents_ : int
+        Documents learned; "clumps" does not count empty ones.
     free_energy_ : float
         For "clumps", a lower bound of the log-evidence of all items, under the constraints that clumps are not divided
         and groups of documents share proportions.
