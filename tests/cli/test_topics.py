@@ -155,6 +155,9 @@ class TestPictures:
         segments = beside[:, 10:].reshape(-1, 3)
         assert len(np.unique(segments[::10], axis=0)) <= model.n_topics_
         assert (beside[:, 10] != beside[:, 19]).any()  # the two halves differ
+        wrong = modicum_command("predict", "state.mcm", "pictures", "--segments", "pictures", expect=1).stderr
+        assert "could be lost" in wrong
+        assert len(list((tmp_path / "pictures").iterdir())) == 12
 
     def test_their_size(self, fit, pictures):
         assert fit("pictures", "--picture-size", 5)[0].learner_.n_seen_ == 12 * 20
@@ -221,6 +224,12 @@ class TestReport:
         model, _ = fit("items.csv", "--document", "doc", "--report", "r.html")
         first = model.learner_.nearest_documents(1)[0][0, 0] // 20
         assert f">d{first}<" in (tmp_path / "r.html").read_text()
+
+    def test_rows_without_a_name_are_numbers(self, fit, items, tmp_path):
+        np.savetxt(tmp_path / "counts.csv", np.eye(20, 5) + 1, "%d", ",", header="a,b,c,d,e", comments="")
+        for source, family in (("items.csv", "diagonal"), ("counts.csv", "multinomial"), ("items.npy", "diagonal")):
+            fit(source, "--family", family, "--max-topics", 5, "--report", "r.html")
+            assert re.search(r">row \d+<", (tmp_path / "r.html").read_text())
 
     def test_pictures(self, fit, pictures, tmp_path):
         fit("pictures", "--report", "r.html")

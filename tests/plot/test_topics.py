@@ -88,7 +88,7 @@ class TestPage:
 
 def test_nearest_documents_have_the_largest_shares(words):
     ids, shares = words.nearest_documents(4)
-    held, after = words._snapshot().held()
+    held, after = words._snapshot().held
     expected = after / after.sum(axis=1, keepdims=True)
     for k in range(words.n_topics_):
         np.testing.assert_allclose(shares[k], np.sort(expected[:, k])[::-1][:4])

@@ -74,7 +74,7 @@ class TopicAnswers(TransformerMixin):
 
         They are fewer than n if fewer documents are held.
         """
-        ids, after = self._snapshot().held()
+        ids, after = self._snapshot().held
         shares = (after / after.sum(axis=1, keepdims=True)).T  # (k, n_held)
         best = np.argsort(-shares, axis=1, kind="stable")[:, :n]
         return ids[best], np.take_along_axis(shares, best, axis=1)

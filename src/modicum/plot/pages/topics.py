@@ -34,7 +34,7 @@ def memory_bounded_topic_model(learner: Any, context: Context) -> Content:
         costs(learner, context),
     ]
     found = f"{plural(n, 'topic')} found in {plural(learner.n_documents_, 'document')}"
-    return f"{found}, of which {count(len(learner._snapshot().held()[0]))} are held by themselves.", sections
+    return f"{found}, of which {count(len(learner._snapshot().held[0]))} are held by themselves.", sections
 
 
 def _measure(learner: Any) -> list[tuple[str, str]]:
