@@ -199,6 +199,7 @@ def test_every_public_name_is_documented():
         ("classification", ["StreamSVC"]),
         ("coresets", ["KMeansCoreset", "MixtureCoreset", "StreamKMeans", "StreamGaussianMixture"]),
         ("mixtures", ["MemoryBoundedMixture", "DirichletProcessMixture"]),
+        ("topics", ["MemoryBoundedTopicModel"]),
     ],
 )
 def test_every_parameter_is_explained(page, learners):

@@ -104,7 +104,7 @@ def swept(X, memory, seed):
     for first in range(0, X.shape[0], CHUNK):
         chunk = X[first : first + CHUNK]
         engine.add(chunk, np.arange(first, first + chunk.shape[0]), rng)
-        trail.append((first + chunk.shape[0], engine.n_topics, held_bytes(engine), engine.n_documents))
+        trail.append((first + chunk.shape[0], engine.n_topics, held_bytes(engine), engine.n_retained))
     engine.finish()
     sums, alpha = engine.present()
     facts = {"trail": trail, "held_bytes": held_bytes(engine), "most_held": max(n for *_, n in trail)}

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from modicum.exceptions import StateError
 from modicum.state import files as state
+from modicum.state import held_bytes
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -71,3 +72,8 @@ def test_keys_of_a_nested_dict_may_be_anything():
 def test_only_the_outermost_keys_must_be_strings():
     with pytest.raises(StateError, match="keys in a state file must be strings"):
         state.to_bytes({1: 2})
+
+
+def test_bytes_of_sparse_matrices_are_counted():
+    matrix = sparse.csr_matrix(np.eye(3, 5))
+    assert held_bytes({"matrix": matrix}) == 3 * 8 + matrix.indices.nbytes + matrix.indptr.nbytes

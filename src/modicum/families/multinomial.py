@@ -59,8 +59,8 @@ class Multinomial(Family):
         if (X.data if is_sparse(X) else X).min(initial=0.0) < 0:
             row, column = (int(at[0]) for at in (X < 0).nonzero())
             raise DataError(
-                f'{owner}: family="multinomial" takes counts; row {row}, column {column} of this chunk is '
-                f"{X[row, column]}."
+                f"{owner}: Negative values in data: row {row}, column {column} of this chunk is {X[row, column]}, and "
+                'family="multinomial" takes counts.'
             )
 
     def statistics(self, X: Any) -> Any:

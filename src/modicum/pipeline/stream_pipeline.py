@@ -436,6 +436,21 @@ class StreamPipeline(TakesTables):
         """The learner's score on rows."""
         return self._ask("score", X, *(() if y is None else (y,)))
 
+    @available_if(_final_has("perplexity"))
+    def perplexity(self, X: Any, **how: Any) -> float:
+        """The perplexity of a topic model on documents."""
+        return self._ask("perplexity", X, **how)
+
+    @available_if(_final_has("index"))
+    def index(self, X: Any, **how: Any) -> Any:
+        """Documents that a topic model may retrieve."""
+        return self._ask("index", X, **how)
+
+    @available_if(_final_has("retrieve"))
+    def retrieve(self, X: Any, k: int = 5, **how: Any) -> Any:
+        """Documents that a topic model finds similar to those of X."""
+        return self._ask("retrieve", X, k, **how)
+
     @available_if(_final_has("guarantee"))
     def guarantee(self, **how: Any) -> Any:
         """The guarantee of the learner, about prepared rows."""

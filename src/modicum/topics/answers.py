@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import TransformerMixin
 
+from modicum.contract.validation import check_ids
 from modicum.exceptions import DataError, StateError
+from modicum.rules.params import Int
 from modicum.topics.documents import Documents
 from modicum.topics.engine import Snapshot
 
@@ -21,7 +23,7 @@ class DocumentIndex:
 
     ids: np.ndarray
     parameters: np.ndarray  # (n_documents, n_topics), float32
-    n_seen: int  # rows that the topics had been learned from
+    topics: str  # a digest of the topics
 
 
 class TopicAnswers(TransformerMixin):
@@ -33,7 +35,6 @@ class TopicAnswers(TransformerMixin):
 
     _snapshot: Callable[[], Snapshot]
     _documents: Callable[[Any, Any], Documents]
-    n_seen_: int
     _dtype: str
     column_names_: list[str] | None
 
@@ -51,7 +52,7 @@ class TopicAnswers(TransformerMixin):
     def weights_(self) -> np.ndarray:
         """Shares of topics in all items; they sum to 1."""
         sizes = self._snapshot().topics.sizes
-        return sizes / sizes.sum()
+        return sizes / sizes.sum() if sizes.any() else np.full(len(sizes), 1 / len(sizes))
 
     @property
     def components_(self) -> np.ndarray:
@@ -91,7 +92,7 @@ class TopicAnswers(TransformerMixin):
     def predict_items(self, X: Any, y: Any = None) -> list[np.ndarray]:
         """The most likely topic of each item, an array for each document: of its words in order of columns."""
         documents = self._documents(X, y)
-        return np.split(self._snapshot().topics.labels(documents), documents.borders[1:-1])
+        return np.split(self._snapshot().topics.labels(documents), documents.borders[1:])[:-1]
 
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
         """Lower bound of the log-likelihood of each document."""
@@ -115,10 +116,9 @@ class TopicAnswers(TransformerMixin):
     def index(self, X: Any, y: Any = None, row_ids: Any = None) -> DocumentIndex:
         """Documents to retrieve from; `row_ids` name them, by default their positions."""
         documents = self._documents(X, y)
-        ids = np.arange(len(documents)) if row_ids is None else np.asarray(row_ids, np.int64)
-        if ids.shape != (len(documents),):
-            raise DataError(f"{type(self).__name__}.index: {len(documents)} documents came with {len(ids)} row_ids.")
-        return DocumentIndex(ids, self._snapshot().topics.infer(documents).astype(np.float32), self.n_seen_)
+        ids = np.arange(len(documents)) if row_ids is None else row_ids
+        ids, known = check_ids(type(self).__name__, ids, len(documents)), self._snapshot().topics
+        return DocumentIndex(ids, known.infer(documents).astype(np.float32), known.digest)
 
     def retrieve(
         self, X: Any, k: int = 5, y: Any = None, index: DocumentIndex | None = None
@@ -128,16 +128,19 @@ class TopicAnswers(TransformerMixin):
         The score is a lower bound of the log-likelihood of the items of X if they came from the other document. Without
         an `index`, similar documents are found among those that are held; their ids are positions in the stream.
         """
+        if not Int(1).accepts(k):
+            raise ValueError(f"{type(self).__name__}.retrieve: k must be a positive int; got {k!r}.")
+        documents, known = self._documents(X, y), self._snapshot()
         if index is None:
-            ids, after = self._snapshot().held
-        elif index.n_seen != self.n_seen_:
+            ids, after = known.held
+        elif index.topics != known.topics.digest:
             raise StateError(
-                f"{type(self).__name__}.retrieve: the topics have changed since the documents were indexed. Call index."
+                f"{type(self).__name__}.retrieve: the index was made with other topics, of another model or before "
+                "more was learned. Call index again."
             )
         else:
             ids, after = index.ids, index.parameters.astype(np.float64)
-        documents = self._documents(X, y)
-        scores = self._snapshot().topics.similarities(documents, after)
+        scores = known.topics.similarities(documents, after)
         scores /= np.maximum(documents.totals(documents.weights), 1.0)[:, None]
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return ids[best], np.take_along_axis(scores, best, axis=1)

@@ -98,8 +98,7 @@ class ClumpedTopics(Engine):
         if is_sparse(X):
             documents = Documents.of_counts(X)
             of_items = documents.of_items
-            first = np.append(True, of_items[1:] != of_items[:-1])[: len(of_items)]
-            self.add(documents.one_hot(X), documents.weights, first, ids[of_items], settings)
+            self.add(documents.one_hot(X), documents.weights, _changes(of_items), ids[of_items], settings)
         else:
             self.add(X, np.ones(len(X)), begins, ids, settings)
 
@@ -196,7 +195,7 @@ class ClumpedTopics(Engine):
     def _add_first(self, first: DocumentMemory, settings: Settings) -> None:
         """Learn the items of another first epoch."""
         rows, own = first.memory.rows.values, self.memory.memory.rows.values
-        begins = np.append(True, first.of_rows[1:] != first.of_rows[:-1])
+        begins = _changes(first.of_rows)
         self.add(rows.astype(own.dtype, copy=False), first.memory.weights, begins, first.ids[first.of_rows], settings)
 
     def _join(self, other: Self, mine: Topics, theirs: Topics, settings: Settings) -> None:
@@ -275,6 +274,11 @@ class Clumps:
             return ids[single], np.empty((0, len(self.topics)))
         known = self._fit.model.proportions
         return ids[single], known.means[single] + known.alpha
+
+
+def _changes(of_items: np.ndarray) -> np.ndarray:
+    """Whether each item is of another document than the one before it."""
+    return np.append(True, of_items[1:] != of_items[:-1])[: len(of_items)]
 
 
 def _growth(horizon: float | None, total: float) -> float:

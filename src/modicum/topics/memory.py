@@ -26,12 +26,12 @@ class DocumentMemory(Part):
     """
 
     _invariants = {
-        "memory": Is(Memory, n="n_rows", n_clumps="n_clumps"),
-        "of_rows": Array("int32", "n_rows", low=0, below="n_all"),
-        "members": Sparse("n_clumps", "n_all", "float32"),
         "sizes": Array("float64", "n_all", above=0.0),
         "ids": Array("int64", "n_all", low=MERGED),
         "n_documents": Whole("n_all"),
+        "memory": Is(Memory, n="n_rows", n_clumps="n_clumps"),
+        "of_rows": Array("int32", "n_rows", low=0, below="n_all"),
+        "members": Sparse("n_clumps", "n_all", "float32"),
     }
 
     def __init__(self, like: Any, n_statistics: int, max_rows: int):

@@ -63,8 +63,9 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     family : {"gaussian", "diagonal", "multinomial"} or Family, default="gaussian"
         Distribution of the items of a topic: Gaussians with full or diagonal covariances for rows of numbers,
         multinomials for words. For words each row is a document, given by the counts of words. For numbers each row is
-        an item, and y the document of each row: consecutive rows with the same y are one document, and without y every
-        row is a document of its own. Instead, X may be a list of arrays, one per document.
+        an item, and y names the document of each row: consecutive rows with the same y are one document, also across
+        chunks, and rows without y are documents of their own. Instead, X may be a list of arrays, one per document,
+        which are whole; empty ones are left out.
     budget : int or str, default="16 MiB"
         A size such as "16 MiB", which includes everything; or rows that may be held, `n_retained_ <= budget`, where a
         clump counts as the items that take as many numbers. For words, rows are documents.
@@ -202,9 +203,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
 
     def _take_chunk(self, X: Any, y: Any, sample_weight: Any, row_ids: Any) -> None:
         if are_documents(X):
-            if y is not None:
-                raise DataError(f"{type(self).__name__}: a list of documents takes no y.")
-            X, lengths = self._joined(X)
+            X, lengths = self._joined(X, y)
             y, row_ids = Listed(lengths), self._ids_of_items(lengths, row_ids)
         super()._take_chunk(X, y, sample_weight, row_ids)
 
@@ -268,7 +267,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         """Documents to answer for."""
         self._check_fitted()
         if are_documents(X):
-            rows, lengths = self._joined(X)
+            rows, lengths = self._joined(X, y)
             return Documents.of_rows(self._check_rows(rows, reset=False), lengths)
         X = self._check_input(X)
         self._family().check(X, type(self).__name__)
@@ -280,17 +279,25 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         starts = np.flatnonzero(np.append(True, y[1:] != y[:-1]))
         return Documents.of_rows(X, np.diff(starts, append=len(X)))
 
-    def _joined(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _joined(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rows of all documents of a list, and the number of rows of each."""
         name = type(self).__name__
         if self._are_words:
             raise DataError(f"{name}: documents of words are rows of counts, not arrays of items.")
+        if y is not None:
+            raise DataError(f"{name}: a list of documents takes no y.")
         arrays = [np.asarray(document) for document in X]
         width = arrays[0].shape[-1]
         for at, array in enumerate(arrays):
             if array.ndim != 2 or array.shape[1] != width:
                 raise DataError(
                     f"{name}: document {at} of this list has shape {array.shape}; the first has {width} columns."
+                )
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                row, column = map(int, np.argwhere(~np.isfinite(array))[0])
+                raise DataError(
+                    f"{name}: row {row}, column {column} of document {at} of this list is {array[row, column]}. "
+                    "Fill in or drop such rows first."
                 )
         return np.concatenate(arrays), np.array([len(array) for array in arrays])
 

@@ -6,6 +6,7 @@ of several splits and merges of different topics add up, and all that are worth 
 raise the free energy by the least gain.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,7 @@ CANDIDATES = 10  # merges that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
 NEAREST = 5  # other topics that a topic may be merged with, beside those that share most items
 PROGRESS = 0.1  # of the least gain: changes must be worth more, or the search ends
+REFINED = 3  # merges that are tried with updates, where nothing else helps
 COARSE = 10  # times the tolerance, for updates between splits
 UNCHANGED = 0.05  # after a failed split, a topic is tried again once its count has changed by more than this
 EMPTY = 1e-3  # of the lightest item: topics with a smaller count are removed
@@ -74,23 +76,26 @@ class Search:
         return self.update(fit.model)
 
     def _better(self, fit: Fit) -> Fit | None:
-        """The fit after all promising changes, or after the best; if they do not help, after updates; else None."""
-        changes = self._promising(fit)
-        for some in (changes, changes[:1]):
-            better = self._changed(fit, some)
-            if self._is_better(better, fit):
+        """The first of these that is better: all promising changes, the best of them, updates, merges with updates."""
+        for better in self._options(fit):
+            if self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain:
                 return better
-        better = self.update(fit.model)
-        return better if self._is_better(better, fit) else None
+        return None
+
+    def _options(self, fit: Fit) -> Iterator[Fit]:
+        changes = self._promising(fit)
+        if changes:
+            yield self._changed(fit, changes)
+            yield self._changed(fit, changes[:1])
+        yield self.update(fit.model)
+        for merge in _disjoint(self._merges(fit), REFINED):
+            yield self.update(self._changed(fit, [merge]).model)
 
     def _changed(self, fit: Fit, changes: list[Change]) -> Fit:
         """The fit after some changes and an update."""
         gone = [k for change in changes for k in change.gone]
         kept = fit.model.taking(np.delete(np.arange(len(fit.model)), gone))
-        return self.step(kept.adding([change.new for change in changes])) if changes else fit
-
-    def _is_better(self, better: Fit, fit: Fit) -> bool:
-        return self._worth(better) - self._worth(fit) > PROGRESS * self._least_gain
+        return self.step(kept.adding([change.new for change in changes]))
 
     def _worth(self, fit: Fit) -> float:
         """The free energy, less what all topics must raise it by."""

@@ -1,5 +1,7 @@
 """Topics that have been learned, and what they say about documents (gomes2008topics, eq. 3.10, 3.11, 3.28)."""
 
+from hashlib import sha256
+
 import numpy as np
 from scipy.special import digamma, gammaln
 
@@ -41,6 +43,11 @@ class Topics(Part):
     def means(self) -> np.ndarray:
         """Mean items of topics; for words, their frequencies."""
         return self.family.means(self.counts, self.sums)
+
+    @property
+    def digest(self) -> str:
+        """A text that other topics do not have."""
+        return sha256(b"".join(part.tobytes() for part in (self.counts, self.sums, self.alpha))).hexdigest()
 
     def infer(self, documents: Documents) -> np.ndarray:
         """Parameters of the Dirichlet posterior of the proportions of each document (eq. 3.10)."""
