@@ -186,6 +186,15 @@ class TestShow:
         listed = modicum_command("picks", "state.mcm", "--csv").stdout
         assert listed.startswith("topic,weight,words\n")
 
+    def test_a_long_stream_has_curves(self, fit, tmp_path, modicum_command):
+        (tmp_path / "lines.txt").write_text("\n".join(sentences(2000)))
+        fit("lines.txt", *FEW, "--budget", 200)
+        text = modicum_command("show", "state.mcm").stdout
+        assert "topics so far  " in text
+        assert "perplexity so far  " in text
+        history = json.loads(modicum_command("show", "state.mcm", "--json").stdout)["history"]
+        assert len(history["topics"]) == len(history["perplexity"]) > 1
+
     def test_numbers(self, fit, items, modicum_command):
         fit("items.csv", "--document", "doc")
         assert "topics  3: topic " in modicum_command("show", "state.mcm").stdout

@@ -98,7 +98,8 @@ def _family_of_table(preparing: Preparing, source: Sources) -> str:
 
 def whole_documents(rows: Stream) -> Iterator[tuple[Any, np.ndarray]]:
     """Rows and targets of a stream in pieces that end where a document ends: consecutive rows with the same target."""
-    X, y = None, np.array([])
+    X: Any = None
+    y: Any = None
     for chunk in rows:
         X, y = (chunk.X, chunk.y) if X is None else (join([X, chunk.X]), np.concatenate([y, chunk.y]))
         changes = np.flatnonzero(y[1:] != y[:-1])
