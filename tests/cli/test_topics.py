@@ -263,7 +263,7 @@ class TestReport:
             "no column is text. If rows are items of documents, name the column of their documents",
         ),
         (["items.npy"], "take --family multinomial if rows are counts of words"),
-        (["items.npy", "--family", "multinomial"], "takes counts; row "),
+        (["items.npy", "--family", "multinomial"], "takes counts"),
         (["lines.txt", "--family", "gaussian"], "MemoryBoundedTopicModel takes no sparse rows"),
         (["pictures", "--family", "multinomial"], "of pictures the pixels are learned"),
         (["pictures", "--features", "numpy:array"], "--features is not for topics of pictures"),
