@@ -284,3 +284,36 @@ def test_segments_are_of_pictures(fit, lines, modicum_command):
     assert (
         "--segments is for" in modicum_command("predict", "state.mcm", "lines.txt", "--segments", "x", expect=1).stderr
     )
+
+
+class TestSimilar:
+    def rows(self, done):
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_texts(self, fit, lines, modicum_command, tmp_path):
+        model, _ = fit("lines.txt", *FEW)
+        (tmp_path / "query.txt").write_text("the oven\nand flour\nand butter")
+        ask = ("similar", "state.mcm", "query.txt", "--among", "lines.txt", "-k", 4)
+        found = self.rows(modicum_command(*ask))
+        assert [row["row"] for row in found] == [0] * 4  # the file is one document
+        assert all(row["document"] >= 30 and row["text"] == sentences(60)[row["document"]] for row in found)
+        X, Z = (model.preparation_.transform(texts) for texts in (["oven flour butter"], sentences(60)))
+        ids, scores = model.learner_.retrieve(X, 4, index=model.learner_.index(Z))
+        assert [row["document"] for row in found] == ids[0].tolist()
+        assert [row["score"] for row in found] == pytest.approx(scores[0].tolist())
+
+    def test_held_documents_and_a_pipe(self, fit, lines, modicum_command):
+        fit("lines.txt", *FEW)
+        found = self.rows(modicum_command("similar", "state.mcm", "-", "-k", 2, stdin="ship\noven"))
+        assert [row["row"] for row in found] == [0, 0, 1, 1]
+        assert all((row["document"] >= 30) == row["row"] for row in found)
+
+    def test_pictures(self, fit, pictures, modicum_command):
+        fit("pictures")
+        found = self.rows(modicum_command("similar", "state.mcm", "pictures/03.png", "--among", "pictures", "-k", 1))
+        assert [row["path"] for row in found] == [f"pictures/{row['document']:02d}.png" for row in found]
+
+    def test_other_states(self, fit, items, lines, modicum_command):
+        fit("items.csv", "--document", "doc")
+        wrong = modicum_command("similar", "state.mcm", "items.csv", expect=1).stderr
+        assert "found by topic models of texts or pictures" in wrong

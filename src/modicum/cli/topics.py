@@ -47,7 +47,7 @@ def _family(preparing: Preparing, source: Sources) -> str:
     """The family that suits a source."""
     if is_pictures(source):
         return "gaussian"
-    if is_stdin(source) or _is_text(source):
+    if is_stdin(source) or is_text(source):
         return "multinomial"
     if is_table(source):
         return _family_of_table(preparing, source)
@@ -62,7 +62,7 @@ def _family(preparing: Preparing, source: Sources) -> str:
     )
 
 
-def _is_text(source: Sources) -> bool:
+def is_text(source: Sources) -> bool:
     """Whether a source is plain text, or a folder of files without a known ending."""
     found = find_files_so_far(as_paths(source))
     return found is None or found.format in (TEXT, DOCUMENTS)
@@ -122,11 +122,11 @@ def shown_documents(learner: Any, rows: Stream, document: str | None) -> dict[in
         return {}
     ids = np.unique(learner.learner_.nearest_documents(NEAREST)[0])
     ids = ids[ids >= rows.first_row]  # others are of earlier sources
-    described = _descriptions(learner.preparation_, rows.take(ids), document) if len(ids) else ()
+    described = descriptions(learner.preparation_, rows.take(ids), document) if len(ids) else ()
     return dict(zip(ids.tolist(), described, strict=False))
 
 
-def _descriptions(preparation: Any, found: Any, document: str | None) -> Sequence[str]:
+def descriptions(preparation: Any, found: Any, document: str | None) -> Sequence[str]:
     """What is shown of documents; nothing for rows of numbers that have no name."""
     if isinstance(preparation, Pixels):
         return preparation.paths(found)
