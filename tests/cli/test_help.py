@@ -193,6 +193,9 @@ class TestExamples:
         (tmp_path / "texts").mkdir()
         for i, n in enumerate(rooms[:40]):
             (tmp_path / "texts" / f"{i}.txt").write_text(" ".join(rng.choice(["hall", "stairs", "garden", "roof"], n)))
+        texts = modicum.stream(str(tmp_path / "texts"), documents="files", raw=True)
+        topics = modicum.MemoryBoundedTopicModel("multinomial", random_state=0)
+        modicum.make_pipeline(modicum.WordCounts(), topics).fit(texts).save(tmp_path / "topics.mcm")
         X = np.column_stack([rooms * 25.0, rooms])
         modicum.StreamKMeans(5).learn(modicum.stream(str(tmp_path / "flats.csv"))).save(tmp_path / "flats.mcm")
         modicum.MemoryBoundedMixture(budget=200).fit(X + rng.normal(size=X.shape)).save(tmp_path / "mixture.mcm")

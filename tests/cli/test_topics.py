@@ -155,6 +155,9 @@ class TestPictures:
         segments = beside[:, 10:].reshape(-1, 3)
         assert len(np.unique(segments[::10], axis=0)) <= model.n_topics_
         assert (beside[:, 10] != beside[:, 19]).any()  # the two halves differ
+        wrong = modicum_command("predict", "state.mcm", "pictures", "--segments", "pictures", expect=1).stderr
+        assert "could be lost" in wrong
+        assert len(list((tmp_path / "pictures").iterdir())) == 12
 
     def test_their_size(self, fit, pictures):
         assert fit("pictures", "--picture-size", 5)[0].learner_.n_seen_ == 12 * 20
@@ -182,6 +185,15 @@ class TestShow:
         assert sum(topic["weight"] for topic in facts["topics"]) == pytest.approx(1)
         listed = modicum_command("picks", "state.mcm", "--csv").stdout
         assert listed.startswith("topic,weight,words\n")
+
+    def test_a_long_stream_has_curves(self, fit, tmp_path, modicum_command):
+        (tmp_path / "lines.txt").write_text("\n".join(sentences(2000)))
+        fit("lines.txt", *FEW, "--budget", 200)
+        text = modicum_command("show", "state.mcm").stdout
+        assert "topics so far  " in text
+        assert "perplexity so far  " in text
+        history = json.loads(modicum_command("show", "state.mcm", "--json").stdout)["history"]
+        assert len(history["topics"]) == len(history["perplexity"]) > 1
 
     def test_numbers(self, fit, items, modicum_command):
         fit("items.csv", "--document", "doc")
@@ -221,6 +233,12 @@ class TestReport:
         model, _ = fit("items.csv", "--document", "doc", "--report", "r.html")
         first = model.learner_.nearest_documents(1)[0][0, 0] // 20
         assert f">d{first}<" in (tmp_path / "r.html").read_text()
+
+    def test_rows_without_a_name_are_numbers(self, fit, items, tmp_path):
+        np.savetxt(tmp_path / "counts.csv", np.eye(20, 5) + 1, "%d", ",", header="a,b,c,d,e", comments="")
+        for source, family in (("items.csv", "diagonal"), ("counts.csv", "multinomial"), ("items.npy", "diagonal")):
+            fit(source, "--family", family, "--max-topics", 5, "--report", "r.html")
+            assert re.search(r">row \d+<", (tmp_path / "r.html").read_text())
 
     def test_pictures(self, fit, pictures, tmp_path):
         fit("pictures", "--report", "r.html")
@@ -266,3 +284,36 @@ def test_segments_are_of_pictures(fit, lines, modicum_command):
     assert (
         "--segments is for" in modicum_command("predict", "state.mcm", "lines.txt", "--segments", "x", expect=1).stderr
     )
+
+
+class TestSimilar:
+    def rows(self, done):
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_texts(self, fit, lines, modicum_command, tmp_path):
+        model, _ = fit("lines.txt", *FEW)
+        (tmp_path / "query.txt").write_text("the oven\nand flour\nand butter")
+        ask = ("similar", "state.mcm", "query.txt", "--among", "lines.txt", "-k", 4)
+        found = self.rows(modicum_command(*ask))
+        assert [row["row"] for row in found] == [0] * 4  # the file is one document
+        assert all(row["document"] >= 30 and row["text"] == sentences(60)[row["document"]] for row in found)
+        X, Z = (model.preparation_.transform(texts) for texts in (["oven flour butter"], sentences(60)))
+        ids, scores = model.learner_.retrieve(X, 4, index=model.learner_.index(Z))
+        assert [row["document"] for row in found] == ids[0].tolist()
+        assert [row["score"] for row in found] == pytest.approx(scores[0].tolist())
+
+    def test_held_documents_and_a_pipe(self, fit, lines, modicum_command):
+        fit("lines.txt", *FEW)
+        found = self.rows(modicum_command("similar", "state.mcm", "-", "-k", 2, stdin="ship\noven"))
+        assert [row["row"] for row in found] == [0, 0, 1, 1]
+        assert all((row["document"] >= 30) == row["row"] for row in found)
+
+    def test_pictures(self, fit, pictures, modicum_command):
+        fit("pictures")
+        found = self.rows(modicum_command("similar", "state.mcm", "pictures/03.png", "--among", "pictures", "-k", 1))
+        assert [row["path"] for row in found] == [f"pictures/{row['document']:02d}.png" for row in found]
+
+    def test_other_states(self, fit, items, lines, modicum_command):
+        fit("items.csv", "--document", "doc")
+        wrong = modicum_command("similar", "state.mcm", "items.csv", expect=1).stderr
+        assert "found by topic models of texts or pictures" in wrong

@@ -8,12 +8,13 @@ INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output",
 
 GROUPS: dict[str, tuple[str, ...]] = {
     INPUT: (
-        *("states", "state", "names", "source", "columns", "exclude", "target", "weight", "types", "scale", "missing"),
+        *("states", "state", "names", "source", "among"),
+        *("columns", "exclude", "target", "weight", "types", "scale", "missing"),
         *("document", "n_words", "vocabulary", "stop_words", "picture_size"),
         *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),
     ),
     LEARNING: (
-        *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers"),
+        *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers", "n_similar"),
         *("model", "risk", "grid", "rows", "time_limit"),
     ),
     OUTPUT: (
@@ -39,6 +40,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "predict": (
         "modicum predict flats.mcm flats.csv -o clusters.parquet",
         "modicum predict flats.mcm flats.csv --keep street,area --csv",
+    ),
+    "similar": (
+        "modicum similar topics.mcm texts/0.txt --among texts -k 3",
+        "modicum similar topics.mcm texts --table",
     ),
     "picks": ("modicum picks flats.mcm --table", "modicum picks flats.mcm -o centers.csv"),
     "coreset": (

@@ -65,7 +65,7 @@ def predict(
     if learner.traits.tables:
         if columns is not None:
             raise ValueError("--columns: the state has the columns that were learned from, and finds them by name.")
-        rows = _raw_rows(learner, source, document, reading)
+        rows = open_rows(learner, source, document, reading)
     else:
         rows = stream(as_paths(source), columns=columns or learner.column_names_, **reading)
     if groups and document is not None:
@@ -97,16 +97,16 @@ def _predict_documents(learner: Any, rows: Stream, keep: str | None, writing: An
             write({"document": names} | learner.table(X, y))
 
 
-def _raw_rows(learner: Any, source: list[str], document: str | None, reading: dict[str, Any]) -> Stream:
-    """Rows of a table, or documents if words were counted."""
+def open_rows(learner: Any, source: list[str], document: str | None, reading: dict[str, Any]) -> Stream:
+    """Rows of a table as a pipeline takes them, or documents if words were counted."""
 
-    def open_rows(**how: Any) -> Stream:
+    def opened(**how: Any) -> Stream:
         return stream(as_paths(source), raw=True, **reading, **how)
 
     if not final_learner(learner)._counts_words:
-        return open_rows()
+        return opened()
     is_plain = getattr(learner.preparation_, "_texts", [TEXT_COLUMN]) == [TEXT_COLUMN]
-    return open_documents(document, source, open_rows, is_plain=is_plain)
+    return open_documents(document, source, opened, is_plain=is_plain)
 
 
 def kept_columns(text: str | None, rows: Stream) -> list[str]:

@@ -30,8 +30,11 @@ class Painter:
     def paint(self, rows: Any) -> None:
         """Write the segmentations of pictures, named like their files."""
         image = require("PIL.Image", "writing pictures")
+        paths = self._pixels.paths(rows)
+        if any(Path(path).resolve().parent == self._folder.resolve() for path in paths):
+            raise DataError(f"--segments {self._folder}: the pictures there could be lost. Name another folder.")
         topics = self._model.predict_items(self._pixels.transform(rows))
-        for path, labels in zip(self._pixels.paths(rows), topics, strict=True):
+        for path, labels in zip(paths, topics, strict=True):
             picture = as_bytes(path, self._pixels.size)
             both = np.hstack([picture, self._colours[labels].reshape(picture.shape)])
             image.fromarray(both).save(self._folder / self._name(path))

@@ -174,8 +174,9 @@ def describe(learner: Any) -> dict[str, Any]:
         facts |= _classifier(learner)
     history = getattr(learner, "history_", {})
     for name in CURVES:
-        if len(history.get(name, ())):
-            facts[f"{name} so far"] = sparkline(history[name])
+        values = np.asarray(history.get(name, ()))
+        if np.isfinite(values).any():
+            facts[f"{name} so far"] = sparkline(values[np.isfinite(values)])  # some are not known at first
     for found in _guarantee(learner).values():
         if found["says_something"]:  # a vacuous bound would only take room
             first, *others = found["text"].splitlines()

@@ -11,13 +11,13 @@ from modicum.cli.printing import say
 from modicum.cli.sources import Sources, as_paths, is_pictures, is_stdin, is_table
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError
-from modicum.pipeline import Pixels, StreamPipeline, WordCounts, final_learner
+from modicum.pipeline import Pixels, StreamPipeline, WordCounts
 from modicum.pipeline.columns.cells import has_text
 from modicum.pipeline.images import DESCRIPTORS
 from modicum.pipeline.kinds import suggest
 from modicum.plot.formatting import label
-from modicum.rows import n_rows
 from modicum.streams import Stream
+from modicum.streams.readers.base import join
 from modicum.streams.readers.files import find_files_so_far
 from modicum.streams.readers.formats import DOCUMENTS, TEXT
 
@@ -47,7 +47,7 @@ def _family(preparing: Preparing, source: Sources) -> str:
     """The family that suits a source."""
     if is_pictures(source):
         return "gaussian"
-    if is_stdin(source) or _is_text(source):
+    if is_stdin(source) or is_text(source):
         return "multinomial"
     if is_table(source):
         return _family_of_table(preparing, source)
@@ -62,7 +62,7 @@ def _family(preparing: Preparing, source: Sources) -> str:
     )
 
 
-def _is_text(source: Sources) -> bool:
+def is_text(source: Sources) -> bool:
     """Whether a source is plain text, or a folder of files without a known ending."""
     found = find_files_so_far(as_paths(source))
     return found is None or found.format in (TEXT, DOCUMENTS)
@@ -98,14 +98,10 @@ def _family_of_table(preparing: Preparing, source: Sources) -> str:
 
 def whole_documents(rows: Stream) -> Iterator[tuple[Any, np.ndarray]]:
     """Rows and targets of a stream in pieces that end where a document ends: consecutive rows with the same target."""
-    import pyarrow as pa
-
     X: Any = None
-    y = np.array([])
+    y: Any = None
     for chunk in rows:
-        is_first = X is None
-        X = chunk.X if is_first else _joined(pa, X, chunk.X)
-        y = np.asarray(chunk.y) if is_first else np.concatenate([y, chunk.y])
+        X, y = (chunk.X, chunk.y) if X is None else (join([X, chunk.X]), np.concatenate([y, chunk.y]))
         changes = np.flatnonzero(y[1:] != y[:-1])
         end = int(changes[-1]) + 1 if len(changes) else 0
         if end:
@@ -113,36 +109,30 @@ def whole_documents(rows: Stream) -> Iterator[tuple[Any, np.ndarray]]:
             X, y = X[end:], y[end:]
         if len(y) > LONGEST:
             raise DataError(f"{rows.name}: document {y[0]} has more than {LONGEST:,} rows.")
-    if X is not None and n_rows(X):
+    if X is not None:
         yield X, y
-
-
-def _joined(pa: Any, first: Any, second: Any) -> Any:
-    return np.concatenate([first, second]) if isinstance(first, np.ndarray) else pa.concat_tables([first, second])
 
 
 # ---- documents in the report -------------------------------------------------------------------------
 
 
-def shown_documents(learner: Learner, rows: Stream, document: str | None) -> dict[int, str]:
+def shown_documents(learner: Any, rows: Stream, document: str | None) -> dict[int, str]:
     """Texts, paths or names of the documents that are nearest to topics, by their ids, read again from the source."""
-    if not rows.rereadable or rows.live or rows.table_columns is None:
+    if not isinstance(learner, StreamPipeline) or not rows.rereadable or rows.live:
         return {}
-    ids = np.unique(final_learner(learner).nearest_documents(NEAREST)[0])
+    ids = np.unique(learner.learner_.nearest_documents(NEAREST)[0])
     ids = ids[ids >= rows.first_row]  # others are of earlier sources
-    if not len(ids):
-        return {}
-    found = rows.take(ids)
-    return dict(zip(ids.tolist(), _descriptions(learner, found, document), strict=True))
+    described = descriptions(learner.preparation_, rows.take(ids), document) if len(ids) else ()
+    return dict(zip(ids.tolist(), described, strict=False))
 
 
-def _descriptions(learner: Any, found: Any, document: str | None) -> Sequence[str]:
-    first = learner.preparation_ if isinstance(learner, StreamPipeline) else None
-    if isinstance(first, Pixels):
-        return first.paths(found)
-    if not isinstance(first, WordCounts):
-        return [str(value) for value in found[document].to_pylist()] if document else []
-    texts = [label(text or "", MOST_LETTERS) for text in first._texts_of(found)]
+def descriptions(preparation: Any, found: Any, document: str | None) -> Sequence[str]:
+    """What is shown of documents; nothing for rows of numbers that have no name."""
+    if isinstance(preparation, Pixels):
+        return preparation.paths(found)
+    if not isinstance(preparation, WordCounts) or not preparation._texts:
+        return [str(value) for value in found[document].to_pylist()] if document else ()
+    texts = [label(text or "", MOST_LETTERS) for text in preparation._texts_of(found)]
     if "path" not in found.column_names:
         return texts
     return [f"{Path(path).name}: {text}" for path, text in zip(found["path"].to_pylist(), texts, strict=True)]

@@ -15,6 +15,7 @@ from modicum.rules.params import Int, OneOf
 from modicum.state.rng import RandomState, as_generator
 from modicum.streams.readers.columns import position
 from modicum.streams.readers.images import IS_IMAGE
+from modicum.streams.readers.tables import FILE, ROW
 
 SIDE = 64  # pixels on the longer side of pictures whose regions are to be found
 PIXEL_COLUMNS = ("x", "y", "lightness", "green-red", "blue-yellow")
@@ -97,7 +98,8 @@ class Pixels(TakesTables, Preparation):
         if reset:
             marked = [field.name for field in rows.schema if field.metadata == IS_IMAGE]
             self.column_ = (marked or ["path"])[0]
-        position(self.column_, type(self).__name__, rows.num_columns, rows.column_names)
+        names = [name for name in rows.column_names if name not in (FILE, ROW)]
+        position(self.column_, type(self).__name__, len(names), names)
         return rows
 
     def _decide(self, X: Any) -> None:
