@@ -116,8 +116,8 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     >>> def picture(colors):  # 50 pixels of two colors
     ...     return rng.choice(colors, 50)[:, None] + rng.normal(size=(50, 3))
     >>> model = MemoryBoundedTopicModel().fit([picture([0.0, 10.0]), picture([10.0, 20.0]), picture([0.0, 20.0])])
-    >>> model.n_topics_, model.transform([picture([0.0, 0.0])]).max().round(1)
-    (3, 1.0)
+    >>> model.n_topics_, bool(model.transform([picture([0.0, 0.0])]).max() > 0.9)
+    (3, True)
 
     References
     ----------
