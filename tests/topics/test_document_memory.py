@@ -123,3 +123,25 @@ def test_merging_memories(name):
     assert_allclose(now, sums + moved[0], atol=1e-8)
     assert len(first.memory) == count
     assert first.n_documents == 2 * N_DOCUMENTS
+
+
+@pytest.mark.parametrize("name", ["gaussian", "diagonal"])
+def test_cutting_conserves_counts_and_sums_and_mixes_no_documents(name):
+    memory, family, of_rows = some(name, count=120)
+    by_document, sums = totals(memory, family)
+    memory.cut(family, parts=3)
+    after, sums_after = totals(memory, family)
+    assert_allclose(after, by_document)
+    assert_allclose(sums_after, sums, atol=1e-9)
+    items = memory.items(family)
+    assert (np.diff(items.members.indptr) == 1).all()
+    assert N_DOCUMENTS < len(items) < len(of_rows)
+    most = np.maximum(1, np.bincount(of_rows) // 3)
+    assert (items.counts <= most[items.members.indices]).all()
+
+
+def test_short_documents_are_not_cut():
+    memory, family, of_rows = some("gaussian")
+    memory.cut(family, parts=256)
+    assert len(memory.items(family)) == len(of_rows)
+    assert memory.memory.n_buffered == len(of_rows)

@@ -68,10 +68,13 @@ class DocumentMemory(Part):
 
     def cut(self, family: Family, parts: int) -> None:
         """Turn the rows of the epoch into small clumps, about `parts` of each document that has more rows."""
-        items, n_singlets = self.items(family), self.memory.n_singlets
+        n_singlets = self.memory.n_singlets
         of_rows = self.of_rows[n_singlets:]
         starts = np.flatnonzero(np.diff(of_rows, prepend=-1))
         sizes = np.diff(starts, append=len(of_rows))
+        if sizes.max(initial=0) < 2 * parts:
+            return
+        items = self.items(family)
         first = items.n_clumps + n_singlets
         centers = family.centers(items.averages(slice(first, len(items))))
         labels = np.empty(len(of_rows), np.int64)
