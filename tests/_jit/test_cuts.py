@@ -29,9 +29,7 @@ def test_parts_are_small_and_within_their_group(seed):
 def test_the_first_cut_is_at_the_mean_of_the_widest_column():
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 2)) * [1.0, 9.0]
-    most = max(
-        np.count_nonzero(points[:, 1] > points[:, 1].mean()), 40 - np.count_nonzero(points[:, 1] > points[:, 1].mean())
-    )
+    above = points[:, 1] > points[:, 1].mean()
     labels = parts_of(points, [0, 40], [max(above.sum(), (~above).sum())])
     assert len(set(labels[above])) == len(set(labels[~above])) == 1
     assert labels.max() == 1
