@@ -38,6 +38,7 @@ class Family(Part):
     _invariants = {"n_features": [ABSENT, Whole(1)]}
 
     name: ClassVar[str]
+    n_directions: ClassVar[int] = 1  # of `projections`
     takes_sparse: ClassVar[bool] = False
     n_features: int
 

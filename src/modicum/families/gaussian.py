@@ -34,6 +34,7 @@ class Gaussian(Family):
         "_log_det": [UNBOUND, Real()],
     }
 
+    n_directions = 2
     _degrees: float  # of the prior, once bound
     _min_variances: np.ndarray | None = None  # of the prior, if its covariance is fitted
 

@@ -1,9 +1,10 @@
-"""Search for topics: updates, splits and merges (gomes2008topics, section 3.5.1; candidates ranked as in ueda2000).
+"""Search for topics: updates, splits and merges (gomes2008topics, section 3.5.1; ueda2000).
 
 Every update raises the free energy, a lower bound of the log-evidence (eq. 3.29 with the opposite sign). A split
-divides the items of one topic between two and leaves all others as they are; a merge adds two topics up. So the gains
-of several splits and merges of different topics add up, and all that are worth it are made together: a topic must
-raise the free energy by the least gain.
+divides the items of one topic between two and leaves all others as they are, and a merge adds two topics up, so the
+gains of several splits, or merges, of different topics add up. The paper tries ten of each and makes the best one; here
+all topics that have changed are tried, and all splits that gain enough are made together. A new topic must raise the
+free energy by the least gain; a merge must raise it, too.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from modicum.families import Family
 from modicum.topics.grouped_items import GroupedItems
 from modicum.topics.model import Model
 from modicum.topics.proportions import Proportions
-from modicum.topics.splits import DIRECTIONS, TopicSplits
+from modicum.topics.splits import TopicSplits
 
 CANDIDATES = 10  # merges that are tried at a time, as in the paper
 LOCAL_STEPS = 10  # updates of two halves alone, before their gain is computed
@@ -41,7 +42,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Change:
-    """Topics that others replace, and the gain: in free energy, less what more topics must raise it by."""
+    """Topics that others replace, and the gain in free energy."""
 
     gone: list[int]
     new: Model
@@ -138,12 +139,12 @@ class Search:
     def _splits(self, fit: Fit, topics: list[int]) -> list[Change]:
         """Splits of topics that gain, each along the first direction in which it does."""
         found = dict[int, Change]()
-        for direction in range(DIRECTIONS):
+        for direction in range(fit.model.family.n_directions + 1):
             splits = TopicSplits(self._items, fit.model, fit.shares, [k for k in topics if k not in found])
             if len(splits):
                 for k, halves, gain in splits.halves(splits.along(direction), LOCAL_STEPS):
                     if gain > self._least_gain:
-                        found[k] = Change([k], halves, gain - self._least_gain)
+                        found[k] = Change([k], halves, gain)
         return list(found.values())
 
     def _merges(self, fit: Fit) -> list[Change]:
@@ -156,7 +157,7 @@ class Search:
         return [self._merge(fit, *pairs[at]) for at in best]
 
     def _overlapping(self, fit: Fit) -> np.ndarray:
-        """Pairs of topics that share most items: the cosines of their assignments."""
+        """Pairs of topics that share most items: the cosines of their assignments, as in ueda2000."""
         overlaps = (fit.shares / self._items.counts[:, None]).T @ fit.shares
         lengths = np.sqrt(np.diagonal(overlaps))
         first, second = np.triu_indices(len(overlaps), 1)

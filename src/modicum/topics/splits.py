@@ -12,7 +12,6 @@ from modicum.topics.grouped_items import GroupedItems
 from modicum.topics.model import Model
 from modicum.topics.proportions import LEAST_ALPHA, Proportions
 
-DIRECTIONS = 3  # in which topics may be split
 MEMBER = 0.01  # items with a smaller share in a topic do not take part in its split
 
 
@@ -35,10 +34,9 @@ class TopicSplits:
 
     def along(self, direction: int) -> np.ndarray:
         """Items projected on a principal direction of their topics: of the items, or last of means of documents."""
-        if direction == DIRECTIONS - 1:
+        if direction == self._model.family.n_directions:
             return self._by_document()
-        projections = self._model.family.projections(self._weights, self._averages, self._starts)
-        return projections[:, -1 if direction else 0]
+        return self._model.family.projections(self._weights, self._averages, self._starts)[:, direction]
 
     def _by_document(self) -> np.ndarray:
         """Items projected as the means of their documents are on the principal direction of these."""
