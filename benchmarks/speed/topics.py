@@ -16,6 +16,7 @@ counts in memory to topics, after the loops are compiled. Not timed: imports, th
 import json
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from common import GREY, OURS, PEER, Meter, Result, arguments, data_file, figure
 from peers import PEER_OPTIONS, run_rounds
 
 COMMAND = "python benchmarks/speed/topics.py"
-CHUNK, PEER_TOPICS, LEAST_WORDS = 256, 100, 10
+CHUNK, PEER_TOPICS, LEAST_WORDS = 256, (20, 50, 100), 10
 
 
 # ---- documents ------------------------------------------------------------------------------------------------
@@ -94,43 +95,33 @@ def completion_perplexity(topics, alpha, X, max_iter=50):
 
 
 def swept(X, memory, seed):
-    from modicum.rules.budget import as_budget
-    from modicum.state import held_bytes
-    from modicum.topics.limits import limits_within
-    from modicum.topics.swept import SweptTopics
+    from modicum import MemoryBoundedTopicModel
 
-    engine = SweptTopics(X.shape[1], limits_within(as_budget(memory), X.shape[1], None, 0, "SweptTopics"))
-    rng, trail = np.random.default_rng(seed), []
-    for first in range(0, X.shape[0], CHUNK):
-        chunk = X[first : first + CHUNK]
-        engine.add(chunk, np.arange(first, first + chunk.shape[0]), rng)
-        trail.append((first + chunk.shape[0], engine.n_topics, held_bytes(engine), engine.n_retained))
-    engine.finish()
-    sums, alpha = engine.present()
-    facts = {"trail": trail, "held_bytes": held_bytes(engine), "most_held": max(n for *_, n in trail)}
-    return normalized(sums + engine.eta), alpha, facts
+    model, trail = MemoryBoundedTopicModel("multinomial", budget=memory, random_state=seed), []
+    chunks = (X[first : first + CHUNK] for first in range(0, X.shape[0], CHUNK))
+    model.learn(chunks, lambda model: trail.append((model.n_seen_, model.n_topics_, model.nbytes_, model.n_retained_)))
+    facts = {"trail": trail, "held_bytes": model.nbytes_, "most_held": max(n for *_, n in trail)}
+    return model.components_, model.alpha_, facts
 
 
 def unigram(X, memory, seed):
     return normalized(np.asarray(X.sum(axis=0)) + 0.1), np.ones(1), {}
 
 
-def online_lda(X, memory, seed):
+def online_lda(X, memory, seed, n_topics):
     from sklearn.decomposition import LatentDirichletAllocation
 
-    model = LatentDirichletAllocation(
-        PEER_TOPICS, learning_method="online", total_samples=X.shape[0], random_state=seed
-    )
+    model = LatentDirichletAllocation(n_topics, learning_method="online", total_samples=X.shape[0], random_state=seed)
     for first in range(0, X.shape[0], CHUNK):
         model.partial_fit(X[first : first + CHUNK])
-    return normalized(model.components_), np.full(PEER_TOPICS, 1 / PEER_TOPICS), {}
+    return normalized(model.components_), np.full(n_topics, 1 / n_topics), {}
 
 
-def batch_lda(X, memory, seed):
+def batch_lda(X, memory, seed, n_topics):
     from sklearn.decomposition import LatentDirichletAllocation
 
-    model = LatentDirichletAllocation(PEER_TOPICS, learning_method="batch", max_iter=20, random_state=seed).fit(X)
-    return normalized(model.components_), np.full(PEER_TOPICS, 1 / PEER_TOPICS), {}
+    model = LatentDirichletAllocation(n_topics, learning_method="batch", max_iter=20, random_state=seed).fit(X)
+    return normalized(model.components_), np.full(n_topics, 1 / n_topics), {}
 
 
 def hdp(X, memory, seed):
@@ -151,8 +142,8 @@ STREAMS = ("file", "shuffled")
 OURS_HERE = {"1,086 documents": 1086, "543 documents": 543}
 PEERS = {
     "unigram": (unigram, "numpy"),
-    "scikit-learn, online": (online_lda, "scikit-learn"),
-    "scikit-learn, all in memory": (batch_lda, "scikit-learn"),
+    **{f"scikit-learn, online, {k} topics": (partial(online_lda, n_topics=k), "scikit-learn") for k in PEER_TOPICS},
+    **{f"scikit-learn, batch, {k} topics": (partial(batch_lda, n_topics=k), "scikit-learn") for k in PEER_TOPICS[1:]},
     "Gensim, HDP": (hdp, "gensim"),
 }
 CONTESTANTS = {
@@ -162,7 +153,7 @@ CONTESTANTS |= {
     f"modicum, 1,086 documents, {order}": (swept, "modicum", order, 1086) for order in ("ten times", "a tenth of it")
 }
 CONTESTANTS |= {f"{name}, {order}": (*peer, order, None) for name, peer in PEERS.items() for order in STREAMS}
-for name in ("unigram", "scikit-learn, all in memory"):  # the order does not matter
+for name in [name for name in PEERS if name == "unigram" or "batch" in name]:  # the order does not matter
     del CONTESTANTS[f"{name}, shuffled"]
 COLUMNS = [
     ("contestant", "contestant", ""),
