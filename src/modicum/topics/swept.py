@@ -32,6 +32,7 @@ from modicum.topics.topics import Topics
 COLUMNS = ("n_seen", "documents", "topics", "perplexity", "seconds")  # of the history
 SWEEPS = 10  # over all held documents, for each epoch
 PASSES = 5  # over new documents with the topics as they are
+FIRST = 32  # documents; epochs grow with what is held, so that the first topics are merged before they are many
 BIRTHS = 5  # at most one for this many documents of an epoch
 LARGEST = 2.0**23  # of frozen counts: above twice of it, float32 would lose single words
 
@@ -188,17 +189,18 @@ class SweptTopics(Engine):
 
     def _take(self, X: csr_matrix, ids: np.ndarray, keys: np.ndarray) -> None:
         """Add documents to those in waiting; they are learned as soon as they fill an epoch."""
-        costs = self.limits.costs(np.diff(X.indptr))
-        cost, start = int(self.documents.costs(self.limits)[self.documents.n_learned :].sum()), 0
-        for i in range(len(costs)):
-            cost += int(costs[i])
-            if cost >= self.limits.epoch or i == len(costs) - 1:
+        learned, waiting = np.split(self.documents.costs(self.limits), [self.documents.n_learned])
+        start, known, cost, n = 0, int(learned.sum()), int(waiting.sum()), len(waiting)
+        for i, each in enumerate(self.limits.costs(np.diff(X.indptr))):
+            cost, n = cost + int(each), n + 1
+            is_full = cost >= self.limits.epoch or (n >= FIRST and 2 * cost >= known)
+            if is_full or i == X.shape[0] - 1:
                 self.documents.add(X[start : i + 1], ids[start : i + 1], keys[start : i + 1])
                 self.n_seen += i + 1 - start
                 start = i + 1
-            if cost >= self.limits.epoch:
+            if is_full:
                 self._learn()
-                cost = 0
+                known, cost, n = int(self.documents.costs(self.limits).sum()), 0, 0
 
     def _learn(self) -> None:
         """Learn from the documents in waiting."""
