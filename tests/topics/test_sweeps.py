@@ -8,7 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from modicum.topics.sweeps import Sweeps, frequencies
 
-ALPHA, ETA = 0.3, 0.1
+ALPHA = 0.3
+ETA = np.linspace(0.05, 0.2, 300)  # of words
 
 
 def some(n=150, n_words=300, n_topics=7, seed=0):
@@ -35,12 +36,12 @@ def objective(X, counts, frozen, phi):
     theta = counts.astype(np.float64) + ALPHA
     theta /= theta.sum(axis=1, keepdims=True)
     words = (X * np.log(theta @ phi.T)).sum()
-    return words + ALPHA * np.log(theta).sum() + ((frozen + ETA) * np.log(phi)).sum()
+    return words + ALPHA * np.log(theta).sum() + ((frozen + ETA[:, None]) * np.log(phi)).sum()
 
 
 def test_frequencies():
     sums = some()[3]
-    smoothed = sums.astype(np.float64) + ETA
+    smoothed = sums + ETA[:, None]
     assert_allclose(frequencies(sums, ETA), smoothed / smoothed.sum(axis=0), rtol=1e-5)
 
 

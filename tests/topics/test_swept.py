@@ -97,8 +97,20 @@ def test_perplexity_of_the_last_epoch():
 
 def test_evidence_of_documents():
     X = vstack([planted(20)[0], csr_matrix((1, V))]).tocsr()
-    family = Multinomial(np.full(V, 0.1))
-    assert_allclose(log_evidence(X, 0.1), family.log_evidence(np.empty(0), X.toarray()), rtol=1e-9, atol=1e-9)
+    prior = np.linspace(0.05, 0.2, V)
+    family = Multinomial(prior)
+    assert_allclose(log_evidence(X, prior), family.log_evidence(np.empty(0), X.toarray()), rtol=1e-9, atol=1e-9)
+
+
+def test_unused_columns_change_next_to_nothing():
+    X = planted(500)[0]
+    used = X[:, np.asarray(X.sum(axis=0)).ravel() > 0]
+    wide = csr_matrix((used.data, 7 * used.indices, used.indptr), (500, 7 * used.shape[1]))
+    one, two = learned(used), learned(wide)
+    assert one.n_topics == two.n_topics > 3
+    assert_allclose(one.present()[0], two.present()[0][:, ::7], atol=0.05 * X.sum() / one.n_topics / 100)
+    assert_allclose(one.perplexity, two.perplexity, rtol=0.02)
+    assert_allclose(two.pseudocounts.sum(), one.pseudocounts.sum() + two.eta)
 
 
 def test_no_word_is_lost():

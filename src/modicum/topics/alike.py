@@ -9,20 +9,20 @@ SLACK = 1e-6  # for rounding: equal topics merge
 TOPICS = 32  # in a tile
 
 
-def merged_topics(sums: np.ndarray, eta: float, most: int) -> np.ndarray:
+def merged_topics(sums: np.ndarray, pseudocounts: np.ndarray, most: int) -> np.ndarray:
     """For each topic of word counts (topics, words) the number of the topic it becomes part of, at most `most` in all.
 
     Each topic has one possible partner, which explains its words best of all others. Two topics are merged if the
     evidence of their words is larger for one topic than for two, and those that lose least if there are too many.
     """
-    family = Multinomial(np.full(sums.shape[1], eta))
+    family = Multinomial(pseudocounts)
     into = _merge_once(family, sums.copy(), most)
     numbers, into = np.unique(into, return_inverse=True)
     if len(numbers) <= most:
         return into
     fewer = np.zeros((len(numbers), sums.shape[1]))
     np.add.at(fewer, into, sums)
-    return merged_topics(fewer, eta, most)[into]
+    return merged_topics(fewer, pseudocounts, most)[into]
 
 
 def _merge_once(family: Multinomial, sums: np.ndarray, most: int) -> np.ndarray:

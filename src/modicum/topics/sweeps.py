@@ -1,10 +1,10 @@
 """Sweeps over held documents: topics and topic counts of documents in turn (asuncion2009, section 2.4).
 
-With theta_dk proportional to n_dk + alpha and phi_kw to n_wk + eta, each word of a document belongs to topic k with a
+With theta_dk proportional to n_dk + alpha and phi_kw to n_wk + eta_w, each word of a document belongs to topic k with a
 probability proportional to theta_dk phi_kw. These are the updates of CVB0 without its corrections for a single word;
 they are exact EM steps for
 
-    sum_dw n_dw log(theta_d . phi_w) + alpha sum_dk log theta_dk + sum_wk (frozen_wk + eta) log phi_kw,
+    sum_dw n_dw log(theta_d . phi_w) + alpha sum_dk log theta_dk + sum_wk (frozen_wk + eta_w) log phi_kw,
 
 which therefore never falls. Frozen counts are those of documents that are held no longer. Nothing is kept per word of
 a document but its count.
@@ -19,10 +19,10 @@ from modicum.numeric.parallel import run_tiles
 DOCUMENTS, WORDS = 128, 256  # in a tile
 
 
-def frequencies(sums: np.ndarray, eta: float) -> np.ndarray:
+def frequencies(sums: np.ndarray, pseudocounts: np.ndarray) -> np.ndarray:
     """Smoothed word frequencies of topics, of counts (words, topics)."""
-    masses = sums.sum(axis=0, dtype=np.float64) + eta * len(sums)
-    return ((sums + np.float32(eta)) / masses.astype(np.float32)).astype(np.float32)
+    masses = sums.sum(axis=0, dtype=np.float64) + pseudocounts.sum()
+    return (sums + pseudocounts.astype(np.float32)[:, None]) / masses.astype(np.float32)
 
 
 class Sweeps:

@@ -32,6 +32,7 @@ from modicum.topics.topics import Topics
 COLUMNS = ("n_seen", "documents", "topics", "perplexity", "seconds")  # of the history
 SWEEPS = 10  # over all held documents, for each epoch
 PASSES = 5  # over new documents with the topics as they are
+FIRST = 32  # documents; epochs grow with what is held, so that the first topics are merged before they are many
 BIRTHS = 5  # at most one for this many documents of an epoch
 LARGEST = 2.0**23  # of frozen counts: above twice of it, float32 would lose single words
 
@@ -108,6 +109,16 @@ class SweptTopics(Engine):
         """Documents that are held."""
         return len(self.documents)
 
+    @property
+    def pseudocounts(self) -> np.ndarray:
+        """Those of each word in a topic: eta. Words that no document has had so far share that of one word.
+
+        So columns that are never used change next to nothing.
+        """
+        unseen = ~self.sums.any(axis=1)
+        unseen[self.documents.waiting.indices] = False
+        return np.where(unseen, self.eta / max(1, int(unseen.sum())), self.eta)
+
     def learn(self, X: Any, begins: np.ndarray, ids: np.ndarray, rng: np.random.Generator, settings: Settings) -> None:
         self.add(X, ids, rng)
 
@@ -178,17 +189,18 @@ class SweptTopics(Engine):
 
     def _take(self, X: csr_matrix, ids: np.ndarray, keys: np.ndarray) -> None:
         """Add documents to those in waiting; they are learned as soon as they fill an epoch."""
-        costs = self.limits.costs(np.diff(X.indptr))
-        cost, start = int(self.documents.costs(self.limits)[self.documents.n_learned :].sum()), 0
-        for i in range(len(costs)):
-            cost += int(costs[i])
-            if cost >= self.limits.epoch or i == len(costs) - 1:
+        learned, waiting = np.split(self.documents.costs(self.limits), [self.documents.n_learned])
+        start, known, cost, n = 0, int(learned.sum()), int(waiting.sum()), len(waiting)
+        for i, each in enumerate(self.limits.costs(np.diff(X.indptr))):
+            cost, n = cost + int(each), n + 1
+            is_full = cost >= self.limits.epoch or (n >= FIRST and 2 * cost >= known)
+            if is_full or i == X.shape[0] - 1:
                 self.documents.add(X[start : i + 1], ids[start : i + 1], keys[start : i + 1])
                 self.n_seen += i + 1 - start
                 start = i + 1
-            if cost >= self.limits.epoch:
+            if is_full:
                 self._learn()
-                cost = 0
+                known, cost, n = int(self.documents.costs(self.limits).sum()), 0, 0
 
     def _learn(self) -> None:
         """Learn from the documents in waiting."""
@@ -211,7 +223,8 @@ class SweptTopics(Engine):
 
     def _seeds(self, folded: Sweeps) -> np.ndarray:
         """The documents that topics are born from: a topic of its own has more evidence than the present ones."""
-        gains = log_evidence(folded.documents, self.eta) - folded.scores(frequencies(self.sums, self.eta))
+        prior = self.pseudocounts
+        gains = log_evidence(folded.documents, prior) - folded.scores(frequencies(self.sums, prior))
         best = np.argsort(-gains, kind="stable")[: -(-len(gains) // BIRTHS)]
         return best[gains[best] > 0.0]
 
@@ -219,25 +232,26 @@ class SweptTopics(Engine):
         """Perplexity of every second word of documents, given the others."""
         given, asked = documents.copy(), documents.copy()
         given.data[1::2], asked.data[::2] = 0.0, 0.0
-        scores = Sweeps(asked, self._folded_in(given).counts, self.alpha).scores(frequencies(self.sums, self.eta))
+        phi = frequencies(self.sums, self.pseudocounts)
+        scores = Sweeps(asked, self._folded_in(given).counts, self.alpha).scores(phi)
         return math.exp(-float(scores.sum()) / max(float(asked.data.sum()), 1.0))
 
     def _folded_in(self, documents: csr_matrix) -> Sweeps:
         """New documents, with their topic counts for the topics as they are."""
         counts = np.full((documents.shape[0], self.n_topics), 1.0, np.float32)
         sweeps = Sweeps(documents, counts, self.alpha)
-        sweeps.assign(frequencies(self.sums, self.eta), PASSES)
+        sweeps.assign(frequencies(self.sums, self.pseudocounts), PASSES)
         return sweeps
 
     def _settle(self) -> None:
         """Sweep over all held documents, merge topics, and keep what is within the limits."""
         with single_threaded_blas():  # its limits are set once, not for each sweep
-            sweeps = Sweeps(self.documents.learned, self.counts, self.alpha)
+            sweeps, prior = Sweeps(self.documents.learned, self.counts, self.alpha), self.pseudocounts
             for _ in range(SWEEPS):
-                phi = frequencies(self.sums, self.eta)
+                phi = frequencies(self.sums, prior)
                 sweeps.assign(phi)
                 self.sums = self.frozen + sweeps.collect(phi)
-            into = merged_topics(self.sums.T.astype(np.float64), self.eta, self.max_topics)
+            into = merged_topics(self.sums.T.astype(np.float64), prior, self.max_topics)
         self._rename(into, int(into.max()) + 1)
         self._evict()
 
@@ -247,7 +261,7 @@ class SweptTopics(Engine):
         leave = np.setdiff1d(np.arange(self.documents.n_learned), stay)
         if len(leave):
             sweeps = Sweeps(self.documents.learned[leave], self.counts[leave], self.alpha)
-            phi = frequencies(self.sums, self.eta)
+            phi = frequencies(self.sums, self.pseudocounts)
             sweeps.assign(phi)
             self.frozen = self.frozen + sweeps.collect(phi)
             self.counts = self.counts[stay]
@@ -279,7 +293,7 @@ class Swept:
     @cached_property
     def topics(self) -> Topics:
         sums, alpha = self._engine.present()
-        family = self._family.bind(csr_matrix((1, self._engine.n_words)), np.ones(1))
+        family = Multinomial(self._engine.pseudocounts).bind(csr_matrix((1, self._engine.n_words)), np.ones(1))
         return Topics(family, sums.sum(axis=1), sums, alpha)
 
     @property
@@ -305,8 +319,8 @@ def lengths_of(documents: csr_matrix) -> np.ndarray:
     return np.asarray(documents.sum(axis=1, dtype=np.float64)).ravel()
 
 
-def log_evidence(documents: csr_matrix, eta: float) -> np.ndarray:
+def log_evidence(documents: csr_matrix, pseudocounts: np.ndarray) -> np.ndarray:
     """The evidence of the words of each document as a topic of its own, as in `Multinomial` but sparse."""
-    gains, ends = gammaln(documents.data.astype(np.float64) + eta) - gammaln(eta), documents.indptr
-    before = eta * documents.shape[1]
+    each, before, ends = pseudocounts[documents.indices], pseudocounts.sum(), documents.indptr
+    gains = gammaln(documents.data + each) - gammaln(each)
     return np.diff(np.append(0.0, np.cumsum(gains))[ends]) + gammaln(before) - gammaln(before + lengths_of(documents))
