@@ -34,8 +34,8 @@ LEARNERS = {
         modicum.MemoryBoundedMixture("multinomial", budget="32 KiB"),
     ],
     "MemoryBoundedTopicModel": [
-        modicum.MemoryBoundedTopicModel(budget=700, epoch=150),
         modicum.MemoryBoundedTopicModel("multinomial", budget="24 KiB"),
+        modicum.MemoryBoundedTopicModel(budget=700, epoch=150),
         modicum.MemoryBoundedTopicModel("diagonal", budget="64 KiB", epoch=600),
         modicum.MemoryBoundedTopicModel("multinomial", budget=90, max_topics=4),
         modicum.MemoryBoundedTopicModel("multinomial", method="clumps", budget="96 KiB", max_document_groups=20),

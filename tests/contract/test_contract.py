@@ -40,7 +40,7 @@ def test_contract(learner, check):
 
 VARIANTS = [  # parameters that lead to other code, for scikit-learn's checks
     modicum.MemoryBoundedMixture(),
-    modicum.MemoryBoundedTopicModel("multinomial"),
+    modicum.MemoryBoundedTopicModel(),
     modicum.MemoryBoundedTopicModel("multinomial", method="clumps"),
     modicum.SparseGPRegressor(20),
     modicum.StreamSVC(1.0, ellipsoid=None),
