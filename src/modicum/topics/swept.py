@@ -115,7 +115,7 @@ class SweptTopics(Engine):
 
         So columns that are never used change next to nothing.
         """
-        unseen = ~self.sums.any(axis=1)
+        unseen = np.asarray(~self.sums.any(axis=1))
         unseen[self.documents.waiting.indices] = False
         return np.where(unseen, self.eta / max(1, int(unseen.sum())), self.eta)
 
