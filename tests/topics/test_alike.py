@@ -55,3 +55,10 @@ def test_no_more_topics_than_allowed(most):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (5, 1), (4, 3)])
 def test_empty_topics_become_one(shape):
     assert_array_equal(merged(np.zeros(shape), 3), np.zeros(shape[0], int))
+
+
+def test_topics_merge_where_that_predicts_better():
+    sums = drawn(np.random.default_rng(2).dirichlet(np.full(100, 0.05), 4), [1000] * 4)
+    prior = np.full(100, ETA)
+    assert_array_equal(merged_topics(sums, prior, 9), np.arange(4))
+    assert merged_topics(sums, prior, 9, lambda partners: np.array([0.0, 0.0, 1.0, 0.0])).max() == 2

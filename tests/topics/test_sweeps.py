@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
-from modicum.topics.sweeps import Sweeps, frequencies
+from modicum.topics.sweeps import SURE, Sweeps, frequencies
 
 ALPHA = 0.3
 ETA = np.linspace(0.05, 0.2, 300)  # of words
@@ -62,6 +62,19 @@ def test_scores_are_log_likelihoods():
     theta /= theta.sum(axis=1, keepdims=True)
     expected = (X.toarray() * np.log(theta @ phi.T)).sum(axis=1)
     assert_allclose(Sweeps(X, counts, ALPHA).scores(phi), expected, rtol=1e-5)
+
+
+def test_gains_of_merges_are_differences_of_scores():
+    X, counts, _, sums = some()
+    phi, partners = frequencies(sums, ETA), np.array([3, 0, 1, 6, 2, 2, 5])
+    together = frequencies(sums + sums[:, partners], ETA)
+    sweeps, changes = Sweeps(X, counts, ALPHA), []
+    for k, j in enumerate(partners):
+        merged = phi.copy()
+        merged[:, k] = merged[:, j] = together[:, k]
+        changes.append(sweeps.scores(merged) - sweeps.scores(phi))
+    expected = np.sum(changes, axis=1) - SURE * np.sqrt(np.square(changes).sum(axis=1))
+    assert_allclose(sweeps.gains(phi, partners, together), expected, rtol=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -89,6 +89,13 @@ def test_planted_topics_are_recovered(order):
     assert_sound(engine)
 
 
+def test_two_topics_of_ten_words_are_two():
+    rng = np.random.default_rng(0)
+    shares = np.repeat(rng.dirichlet([0.1, 0.1], 1000), 10, axis=1) / 10
+    X = csr_matrix(np.array([rng.multinomial(50, p) for p in shares], float))
+    assert learned(X, Limits(12_000, 500)).n_topics == 2
+
+
 def test_perplexity_of_the_last_epoch():
     X = planted(1200)[0]
     assert np.isinf(learned(X[:5]).perplexity)  # none before the first

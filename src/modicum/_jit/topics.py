@@ -9,6 +9,8 @@ import numpy as np
 
 from modicum._jit import compiled_sums
 
+FEWEST = 0.1  # words of two topics in a document, for which it matters whether they are one
+
 
 @compiled_sums
 def assign(first, last, starts, words, numbers, frequencies, alpha, counts, shares, ratios):
@@ -59,3 +61,24 @@ def score(first, last, starts, words, numbers, frequencies, alpha, counts, out):
                 expected += (counts[d, k] + alpha) * frequencies[words[i], k]
             total += numbers[i] * math.log(expected / whole)
         out[d] = total
+
+
+@compiled_sums
+def compare(first, last, starts, words, numbers, frequencies, partners, together, alpha, counts, expected, out):
+    """out[d, k] = change of the log-likelihood if topic k and its partner have the frequencies `together[:, k]`."""
+    n_topics = frequencies.shape[1]
+    for d in range(first, last):
+        for i in range(starts[d], starts[d + 1]):
+            total = np.float32(0.0)
+            for k in range(n_topics):
+                total += (counts[d, k] + alpha) * frequencies[words[i], k]
+            expected[i] = total
+        for k in range(n_topics):
+            j, change = partners[k], 0.0
+            if counts[d, j] + counts[d, k] > FEWEST:
+                one, two = counts[d, j] + alpha, counts[d, k] + alpha
+                for i in range(starts[d], starts[d + 1]):
+                    w = words[i]
+                    step = (one + two) * together[w, k] - one * frequencies[w, j] - two * frequencies[w, k]
+                    change += numbers[i] * math.log1p(step / expected[i])
+            out[d, k] = change

@@ -17,6 +17,7 @@ from modicum._jit import topics as loops
 from modicum.numeric.parallel import run_tiles
 
 DOCUMENTS, WORDS = 128, 256  # in a tile
+SURE = 4.0  # standard errors over documents, for a gain that is no chance
 
 
 def frequencies(sums: np.ndarray, pseudocounts: np.ndarray) -> np.ndarray:
@@ -73,3 +74,17 @@ class Sweeps:
 
         run_tiles(work, self.documents.shape[0], DOCUMENTS)
         return out
+
+    def gains(self, phi: np.ndarray, partners: np.ndarray, together: np.ndarray) -> np.ndarray:
+        """Change of the log-likelihood if topic k and its partner both have the frequencies `together[:, k]`.
+
+        It is a lower limit: `SURE` standard errors less than the sum over documents.
+        """
+        out = np.empty(self.counts.shape)
+
+        def work(tile: slice) -> None:
+            model = phi, partners, together, self.alpha, self.counts
+            loops.compare(tile.start, tile.stop, *self._by_document, *model, self._ratios, out)
+
+        run_tiles(work, self.documents.shape[0], DOCUMENTS)
+        return out.sum(axis=0) - SURE * np.sqrt((out**2).sum(axis=0))

@@ -2,8 +2,8 @@
 
 Documents come in epochs. A topic is born from a document whose words have more evidence as a topic of their own than
 under the present ones; sweeps over all held documents let each topic find its words; and two topics are merged where
-the evidence of their words is larger for one. So the number of topics is inferred. Documents that leave the memory
-leave their word counts in the topics, frozen.
+the evidence of their words is larger for one, or where one half of the held documents then predicts the other better.
+So the number of topics is inferred. Documents that leave the memory leave their word counts in the topics, frozen.
 """
 
 import copy
@@ -115,7 +115,7 @@ class SweptTopics(Engine):
 
         So columns that are never used change next to nothing.
         """
-        unseen = ~self.sums.any(axis=1)
+        unseen = np.asarray(~self.sums.any(axis=1))
         unseen[self.documents.waiting.indices] = False
         return np.where(unseen, self.eta / max(1, int(unseen.sum())), self.eta)
 
@@ -230,11 +230,17 @@ class SweptTopics(Engine):
 
     def _completion(self, documents: csr_matrix) -> float:
         """Perplexity of every second word of documents, given the others."""
+        asked = self._asked(documents)
+        scores = asked.scores(frequencies(self.sums, self.pseudocounts))
+        return math.exp(-float(scores.sum()) / max(float(asked.documents.sum()), 1.0))
+
+    def _asked(self, documents: csr_matrix) -> Sweeps:
+        """Every second word of documents, with topic counts from the others."""
         given, asked = documents.copy(), documents.copy()
         given.data[1::2], asked.data[::2] = 0.0, 0.0
-        phi = frequencies(self.sums, self.pseudocounts)
-        scores = Sweeps(asked, self._folded_in(given).counts, self.alpha).scores(phi)
-        return math.exp(-float(scores.sum()) / max(float(asked.data.sum()), 1.0))
+        given.eliminate_zeros()
+        asked.eliminate_zeros()
+        return Sweeps(asked, self._folded_in(given).counts, self.alpha)
 
     def _folded_in(self, documents: csr_matrix) -> Sweeps:
         """New documents, with their topic counts for the topics as they are."""
@@ -251,9 +257,16 @@ class SweptTopics(Engine):
                 phi = frequencies(self.sums, prior)
                 sweeps.assign(phi)
                 self.sums = self.frozen + sweeps.collect(phi)
-            into = merged_topics(self.sums.T.astype(np.float64), prior, self.max_topics)
+            sums, asked = self.sums.T.astype(np.float64), self._asked(self.documents.learned)
+            into = merged_topics(sums, prior, self.max_topics, lambda partners: self._gains(asked, partners))
         self._rename(into, int(into.max()) + 1)
         self._evict()
+
+    def _gains(self, asked: Sweeps, partners: np.ndarray) -> np.ndarray:
+        """How much better words are predicted if each topic is one with its partner, as log-likelihoods."""
+        prior = self.pseudocounts
+        together = frequencies(self.sums + self.sums[:, partners], prior)
+        return asked.gains(frequencies(self.sums, prior), partners, together)
 
     def _evict(self) -> None:
         """Drop documents beyond the limits; their words stay in the topics."""
