@@ -123,7 +123,9 @@ class TestNumbers:
         assert rows[0] == ["document", "prediction", "share"]
         assert [row[0] for row in rows[1:]] == [f"d{j}" for j in range(60)]
         assert "--keep" in modicum_command(*ask, "--keep", "a", expect=1).stderr
-        single = modicum_command("predict", "state.mcm", "items.csv", "--csv", "--keep", "doc").stdout.splitlines()
+        done = modicum_command("predict", "state.mcm", "items.csv", "--csv", "--keep", "doc")
+        assert "every row is a document of its own" in done.stderr
+        single = done.stdout.splitlines()
         assert len(single) == 1201
 
     def test_an_array(self, fit, items, modicum_command):

@@ -104,3 +104,13 @@ def test_means_of_groups_are_over_documents():
     labels = merged(proportions, np.array([10.0, 1.0, 1.0, 1.0]), 3, apart=3)
     assert labels[0] == labels[1] != labels[2]
     assert_allclose(np.bincount(labels, [10.0, 1.0, 1.0, 1.0]).sum(), 13.0)
+
+
+def test_documents_that_are_alike_are_merged_in_few_rounds(monkeypatch):
+    rounds = []
+    search = document_groups._nearest_pairs
+    monkeypatch.setattr(document_groups, "_nearest_pairs", lambda known: rounds.append(len(known)) or search(known))
+    proportions = np.eye(3)[np.arange(1000) % 3]
+    into = merged(proportions, np.ones(1000), 4, apart=999)
+    assert len(rounds) < 20
+    assert_array_equal(into[:999], np.arange(999) % 3)

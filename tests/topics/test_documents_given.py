@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from modicum import Learner, MemoryBoundedTopicModel
+from modicum import Learner, MemoryBoundedMixture, MemoryBoundedTopicModel
 from modicum.checks.common import assert_within_budget
-from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
 
 METHODS = {  # of learning words
     "sweeps": {"budget": 60},
@@ -250,3 +250,44 @@ def test_parameters_set_later():
         model.set_params(method="sweeps")
     with pytest.raises(ValueError, match="do not match the state"):
         model.set_params(family="diagonal").partial_fit(pictures())
+
+
+class TestMessyDocuments:
+    @pytest.mark.parametrize("y", [np.array([0.0, np.nan]), np.array(["a", None], dtype=object)])
+    def test_an_item_without_a_document_is_refused(self, y):
+        with pytest.raises(DataError, match="row 1 of this chunk has no document"):
+            gaussian().fit(np.zeros((2, 3)), y)
+
+    def test_interleaved_documents_are_told(self):
+        X = np.concatenate(pictures())[:40]
+        with pytest.warns(DataWarning, match="rows of document 0 are not consecutive"):
+            model = gaussian().fit(X, np.arange(40) % 2)
+        assert model.n_documents_ == 40
+
+    def test_a_long_name_takes_no_memory(self):
+        X, y = np.concatenate(pictures())[:40], np.array(["x" * 10**5 + str(i // 4) for i in range(40)], dtype=object)
+        model = gaussian(budget="16 KiB")
+        for i in range(40):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert_within_budget(model)
+        assert model.n_documents_ == 10
+
+    def test_names_of_any_type_of_float_go_on(self):
+        X = np.ones((2, 3))
+        model = gaussian().partial_fit(X, np.ones(2, np.float32)).partial_fit(X, np.ones(2, int))
+        assert model.n_documents_ == 1
+
+    def test_a_prior_of_too_many_columns_for_the_budget_is_never_made(self):
+        with pytest.raises(BudgetError, match="needs a budget of at least"):
+            MemoryBoundedTopicModel().fit(np.ones((2, 100_000)))
+        with pytest.raises(BudgetError, match="needs a budget of at least"):
+            MemoryBoundedMixture(budget="16 MiB").fit(np.ones((2, 100_000)))
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_answers_refuse_what_is_no_count(self, method):
+        model = words(method).fit(np.ones((9, 4)))
+        with pytest.raises(DataError, match="row 0, column 0 of this chunk is 1e\\+20, which is no count"):
+            model.perplexity(np.full((1, 4), 1e20))
+
+    def test_the_perplexity_of_items_far_from_all_topics_is_infinite(self, fitted):
+        assert fitted.perplexity([np.full((9, 3), 1e20)]) == np.inf

@@ -14,7 +14,7 @@ from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
 from modicum.cli.segments import Painter
-from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, as_paths, naming_source
+from modicum.cli.sources import ChunkSize, Columns, Source, TextReading, as_paths, is_pictures, naming_source
 from modicum.cli.topics import whole_documents
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
@@ -71,6 +71,8 @@ def predict(
     if groups and document is not None:
         _predict_documents(learner, rows, keep, writer(output, csv=csv, table=table))
         return
+    if groups and not is_pictures(source):
+        say("every row is a document of its own; for documents of several rows, take --document COLUMN")
     painter = None if segments is None else Painter(learner, segments)
     kept = kept_columns(keep, rows)
     reads = naming_source(rows, learner, learned=False)

@@ -146,8 +146,8 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_memory"):
+            max_rows = self._own_allocation().max_rows  # refuses a budget that is too small for the columns
             as_family(self.family).bind(X, np.ones(n_rows(X)))  # refuses an invalid prior before anything is learned
-            max_rows = self._own_allocation().max_rows
             self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), max_rows)
             self._components: Components | None = None
             self._free_energy = 0.0

@@ -111,7 +111,8 @@ class TopicAnswers(TransformerMixin):
         if not predictable.any():
             raise DataError(f"{type(self).__name__}.perplexity: no document has two items or more.")
         logs = self._snapshot().topics.log_completions(seen, unseen)[predictable]
-        return float(np.exp(-np.average(logs, weights=unseen.weights[predictable])))
+        with np.errstate(over="ignore"):  # infinite for items far from all topics
+            return float(np.exp(-np.average(logs, weights=unseen.weights[predictable])))
 
     def index(self, X: Any, y: Any = None, row_ids: Any = None) -> DocumentIndex:
         """Documents to retrieve from; `row_ids` name them, by default their positions."""

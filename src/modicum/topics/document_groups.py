@@ -3,6 +3,7 @@
 import numpy as np
 
 AT_ONCE = 2048  # groups that are compared with each other: their cosines take 32 MiB
+ALIKE = 1 - 1e-12  # cosines of groups that are merged all at once
 
 
 def merged(proportions: np.ndarray, sizes: np.ndarray, limit: int, apart: int) -> np.ndarray:
@@ -46,6 +47,12 @@ def _nearest_pairs(proportions: np.ndarray) -> np.ndarray:
 def _nearest_in_block(units: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cosines = units[block] @ units[block].T
     np.fill_diagonal(cosines, -1.0)
+    alike = cosines > ALIKE
+    first = alike.argmax(axis=1)
+    follows = alike.any(axis=1) & (first < np.arange(len(block)))
+    many = np.flatnonzero(follows & ~follows[first])
+    if len(many):  # such as documents of one item: their mutually nearest ones would be a single pair
+        return block[np.stack([first[many], many], axis=1)], cosines[many, first[many]]
     nearest, here = cosines.argmax(axis=1), np.arange(len(block))
     mutual = here[(nearest[nearest] == here) & (here < nearest)]
     if not len(mutual):  # ties in a ring

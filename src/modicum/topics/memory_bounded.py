@@ -1,6 +1,8 @@
 """Topic models of a stream of documents in bounded memory (gomes2008topics)."""
 
+import warnings
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
 
 import numpy as np
@@ -8,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.validation import check_ids
-from modicum.exceptions import DataError
+from modicum.exceptions import DataError, DataWarning
 from modicum.families import FAMILY, Family, Multinomial, as_family
 from modicum.rows import is_sparse, n_rows
 from modicum.rules.budget import Plan, as_budget
@@ -25,6 +27,7 @@ PSEUDOCOUNT = 0.1  # of every word in a topic: topics have few words
 MOST_OF_A_WORD = 1e9  # in a document: float32 sums of larger counts would lose all others
 TOL = 1e-2  # nats per item, of numbers
 TOL_OF_WORDS = 1e-3  # a topic of words tells much less about each
+LONGEST_NAME = 64  # letters of a document's name that are held; longer ones by their digest
 OF_CLUMPS = ("max_document_groups", "horizon_items", "horizon_documents", "epoch", "tol")  # parameters
 
 
@@ -215,7 +218,18 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         return np.repeat(check_ids(type(self).__name__, ids, len(lengths)), lengths)
 
     def _check_target(self, y: Any, count: int) -> Any:
-        return y if isinstance(y, Listed) else super()._check_target(y, count)
+        if isinstance(y, Listed):
+            return y
+        y = super()._check_target(y, count)
+        if y is None or self._are_words:
+            return y
+        missing = np.flatnonzero([each is None for each in y.tolist()] if y.dtype.kind == "O" else y != y)
+        if len(missing):
+            raise DataError(
+                f"{type(self).__name__}: row {missing[0]} of this chunk has no document: its y is {y[missing[0]]}. "
+                "Fill in or drop such rows first."
+            )
+        return y
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._check_rows(X, reset=reset)
@@ -234,9 +248,9 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_engine"):
+            engine = self._method().empty(X, self._settings())  # refuses a budget that is too small for the columns
             self._family().bind(X, np.ones(n_rows(X)))  # refuses an invalid prior before anything is learned
-            self._engine = self._method().empty(X, self._settings())
-            self._last_document = None
+            self._engine, self._last_document = engine, None
         self._engine.learn(X, self._beginnings(y, n_rows(X)), row_ids, self._rng, self._settings())
 
     def _method(self) -> type[ClumpedTopics] | type[SweptTopics]:
@@ -249,6 +263,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             return np.ones(count, bool) if not isinstance(y, Listed) else y.begins
         begins = np.append(_name(y[0]) != self._last_document, y[1:] != y[:-1])
         self._last_document = _name(y[-1])
+        _warn_of_interleaved(type(self).__name__, y[begins].tolist())
         return begins
 
     def _end_of_stream(self) -> None:
@@ -271,7 +286,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             rows, lengths = self._joined(X, y)
             return Documents.of_rows(self._check_rows(rows, reset=False), lengths)
         X = self._check_input(X)
-        self._family().check(X, type(self).__name__)
+        self._check_chunk(X, None)
         if self._are_words:
             return Documents.of_counts(X)
         if y is None:
@@ -371,7 +386,22 @@ class Listed:
 
 def _name(label: Any) -> str:
     """A document label as text: 1 and 1.0 are the same."""
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+    is_whole = isinstance(label, float | np.floating) and label.is_integer()
+    name = str(int(label)) if is_whole else str(label)
+    return name if len(name) <= LONGEST_NAME else sha256(name.encode(errors="replace")).hexdigest()
+
+
+def _warn_of_interleaved(name: str, documents: list[Any]) -> None:
+    """Warn if one of the documents that begin in a chunk has begun there before."""
+    seen: set[Any] = set()
+    again = next((each for each in documents if each in seen or seen.add(each)), None)  # type: ignore[func-returns-value]
+    if again is not None:
+        warnings.warn(
+            f"{name}: rows of document {again!r} are not consecutive, so that it counts as several documents. Sort "
+            "rows by document first.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def are_documents(X: Any) -> bool:
