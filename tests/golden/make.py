@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 import modicum
-from modicum.checks.common import ANSWERS
+from modicum.checks.common import ANSWERS, takes_counts
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent))
@@ -49,9 +49,10 @@ def picks_of(learner: Any) -> dict[str, Any] | None:
 
 def write(folder: Path) -> None:
     """Write the files that are missing in a folder."""
-    X, y, labels = data()
+    numbers, y, labels = data()
     for learners in LEARNERS.values():
         learner = seeded(learners[0])
+        X = np.abs(numbers).round() if takes_counts(learner) else numbers
         path = folder / f"{type(learner).__name__}-{modicum.__version__}.mcm"
         if path.exists():
             continue

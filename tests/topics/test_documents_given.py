@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from modicum import Learner, MemoryBoundedMixture, MemoryBoundedTopicModel
 from modicum.checks.common import assert_within_budget
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
+from modicum.families import Multinomial
 
 METHODS = {  # of learning words
     "sweeps": {"budget": 60},
@@ -291,3 +292,8 @@ class TestMessyDocuments:
 
     def test_the_perplexity_of_items_far_from_all_topics_is_infinite(self, fitted):
         assert fitted.perplexity([np.full((9, 3), 1e20)]) == np.inf
+
+
+def test_sweeps_take_one_number_of_pseudocounts():
+    with pytest.raises(ValueError, match="one number of pseudocounts"):
+        MemoryBoundedTopicModel(Multinomial(np.ones(3))).fit(np.ones((5, 3)))

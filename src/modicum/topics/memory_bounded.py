@@ -195,6 +195,8 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         if self._sweeps:
             if not self._are_words:
                 raise ValueError(f'{type(self).__name__}: method="sweeps" is for words: family="multinomial".')
+            if np.ndim(getattr(self._family(), "pseudocounts", 0.0)):
+                raise ValueError(f"{type(self).__name__}: sweeps take one number of pseudocounts for all words.")
             for name in OF_CLUMPS:
                 if getattr(self, name) is not None:
                     raise ValueError(f'{type(self).__name__}: {name} is for method="clumps"; the method is "sweeps".')

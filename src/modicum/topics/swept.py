@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import gammaln
 
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
-from modicum.families import Family, Multinomial
+from modicum.families import Multinomial
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Real, Whole
@@ -123,7 +123,7 @@ class SweptTopics(Engine):
         self.add(X, ids, rng)
 
     def snapshot(self, settings: Settings) -> "Swept":
-        return Swept(self, settings.family)
+        return Swept(self)
 
     def add(self, X: csr_matrix, ids: np.ndarray, rng: np.random.Generator) -> None:
         """Take documents, and learn from each epoch that is full."""
@@ -299,9 +299,8 @@ class SweptTopics(Engine):
 class Swept:
     """What is known from sweeps over held documents."""
 
-    def __init__(self, engine: SweptTopics, family: Family):
+    def __init__(self, engine: SweptTopics):
         self._engine = engine
-        self._family = family
 
     @cached_property
     def topics(self) -> Topics:
