@@ -34,7 +34,7 @@ LEARNERS = {
         modicum.MemoryBoundedMixture("multinomial", budget="32 KiB"),
     ],
     "MemoryBoundedTopicModel": [
-        modicum.MemoryBoundedTopicModel("multinomial", budget="24 KiB"),
+        modicum.MemoryBoundedTopicModel("multinomial", budget="24 KiB", max_topics=6),
         modicum.MemoryBoundedTopicModel(budget=700, epoch=150),
         modicum.MemoryBoundedTopicModel("diagonal", budget="64 KiB", epoch=600),
         modicum.MemoryBoundedTopicModel("multinomial", budget=90, max_topics=4),

@@ -186,7 +186,7 @@ class TestKeep:
 @pytest.mark.parametrize("name", modicum.LEARNERS)
 def test_one_name_for_what_is_predicted(name):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 2)), rng.integers(0, 2, size=300)
+    X, y = rng.normal(size=(300, 2)), np.repeat([0, 1], 150)
     learner = getattr(modicum, name)().fit(X, y)
     if not any(hasattr(learner, answer) for answer in ("predict", "transform")):
         with pytest.raises(ValueError, match="makes no predictions"):
@@ -229,7 +229,7 @@ class TestShow:
         learner = getattr(modicum, name)()
         learner.save(tmp_path / "new.mcm")
         assert json.loads(modicum_command("show", "new.mcm", "--json").stdout)["rows_seen"] == 0
-        learner.fit(rng.normal(size=(200, 2)), rng.integers(0, 2, size=200)).save(tmp_path / "s.mcm")
+        learner.fit(rng.normal(size=(200, 2)), np.repeat([0, 1], 100)).save(tmp_path / "s.mcm")
 
         def refuse(word):
             raise AssertionError(f"{word} is not JSON")

@@ -89,9 +89,9 @@ def test_negative_counts_are_named(make):
         make("multinomial").fit(X)
 
 
-@pytest.mark.parametrize("budget", ["16 KiB", "40 KiB", "200 KiB"])
+@pytest.mark.parametrize("budget", ["16 KiB", pytest.param("200 KiB", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epoch", [None, 25])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("index", [np.int32, pytest.param(np.int64, marks=pytest.mark.slow)])
 def test_bytes_hold_for_rows_of_differing_sizes(budget, epoch, index):
     """Rows become ten times longer."""
     rng = np.random.default_rng(0)
@@ -139,8 +139,8 @@ def test_dense_rows_after_sparse_ones():
     "model",
     [
         MemoryBoundedMixture("multinomial", budget="16 MiB"),
-        MemoryBoundedMixture("multinomial", budget="5 MiB", epoch=600),
-        MemoryBoundedMixture("multinomial", epoch=500),
+        pytest.param(MemoryBoundedMixture("multinomial", budget="5 MiB", epoch=600), marks=pytest.mark.slow),
+        pytest.param(MemoryBoundedMixture("multinomial", epoch=500), marks=pytest.mark.slow),
         DirichletProcessMixture("multinomial"),
     ],
 )

@@ -190,8 +190,8 @@ class TestWords:
             words(method, budget="7 KiB").fit(np.ones((3, 2)))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("max_groups", [None, 2])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("max_groups", [pytest.param(None, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("length", [1, 2, 40, 10**4], ids=["rows", "tiny", "pictures", "endless"])
 @pytest.mark.parametrize("budget", [300, "40 KiB"])
 def test_budgets(budget, length, max_groups, dtype):

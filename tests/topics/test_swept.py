@@ -261,7 +261,7 @@ ODD = {
     "a million words": vstack([planted(50)[0], row(900_000, 100_000), planted(50)[0]]).tocsr(),
     "fractions": csr_matrix(planted(100)[0] * 0.013),
     "one column": csr_matrix(np.arange(90.0).reshape(-1, 1)),
-    "50,000 columns": csr_matrix((np.ones(90), (np.arange(90) % 30, np.arange(90) * 555)), (30, 50_000)),
+    "20,000 columns": csr_matrix((np.ones(90), (np.arange(90) % 30, np.arange(90) * 222)), (30, 20_000)),
 }
 
 
