@@ -5,11 +5,11 @@
 Word counts of 10,864 training and 7,202 test documents with at least 10 of 1,994 words. Judged by document completion:
 the words of each test document are split in two at random; topic proportions are inferred from one half by variational
 inference with fixed topics, the same for all contestants, and the perplexity per word of the other half is reported.
-Settings were chosen with 1,000 training documents set aside; the test documents were not looked at.
+Settings were chosen with 1,000 training documents set aside, none by the test documents.
 
 Ours holds 1,086 documents, or 543; the number of topics is inferred. Streams: in the order of the file, by newsgroup;
-shuffled; and ten times as long, resampled with replacement. Peers have 100 topics, or infer the number, and take one
-pass in chunks of 256, except for "all in memory", which has 20 passes. A process for each run, 2 threads. Timed: from
+shuffled; and ten times as long, resampled with replacement. Peers have 20, 50 or 100 topics, or infer the number, and
+take one pass in chunks of 256, except for "batch", which has 20 passes with everything in memory. A process for each run, 2 threads. Timed: from
 counts in memory to topics, after the loops are compiled. Not timed: imports, the data.
 """
 
