@@ -9,8 +9,8 @@ Settings were chosen with 1,000 training documents set aside, none by the test d
 
 Ours holds 1,086 documents, or 543; the number of topics is inferred. Streams: in the order of the file, by newsgroup;
 shuffled; and ten times as long, resampled with replacement. Peers have 20, 50 or 100 topics, or infer the number, and
-take one pass in chunks of 256, except for "batch", which has 20 passes with everything in memory. A process for each run, 2 threads. Timed: from
-counts in memory to topics, after the loops are compiled. Not timed: imports, the data.
+take one pass in chunks of 256, except for "batch", which has 20 passes with everything in memory. A process for each
+run, 2 threads. Timed: from counts in memory to topics, after the loops are compiled. Not timed: imports, the data.
 """
 
 import json

@@ -1,11 +1,14 @@
 """Small fitted learners, one for each kind of rows."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
 from modicum import BlockGreedy, ExemplarClustering, OnlineGreedy, StreamSVC, stream
+from modicum.plot import write_report
 
 
 @pytest.fixture(scope="session")
@@ -77,3 +80,15 @@ def spam():
     X = np.random.default_rng(0).normal(size=(900, 4))
     y = np.where(X[:, 1] - 2 * X[:, 3] > 0.5, "spam", "ham")
     return StreamSVC(random_state=0).fit(stream(X, target=y, chunk_size=100))
+
+
+@pytest.fixture
+def text_of(tmp_path):
+    """The text of a report."""
+
+    def write(learner, **given):
+        write_report(tmp_path / "r.html", learner, **given)
+        html = (tmp_path / "r.html").read_text("utf-8")
+        return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
+
+    return write

@@ -8,25 +8,13 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Ellipse
 
 from modicum import KMeansCoreset, MixtureCoreset, StreamGaussianMixture, StreamKMeans, stream
-from modicum.plot import coreset_map, point_weights, write_report
+from modicum.plot import coreset_map, point_weights
 from modicum.plot.projections import Plane
 
 
 @pytest.fixture(scope="module")
 def coreset(blobs):
     return KMeansCoreset(100, 3, random_state=0).fit(stream(blobs, chunk_size=100))
-
-
-@pytest.fixture
-def words(tmp_path):
-    """The text of a report."""
-
-    def write(learner, **given):
-        write_report(tmp_path / "r.html", learner, **given)
-        html = (tmp_path / "r.html").read_text("utf-8")
-        return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
-
-    return write
 
 
 class TestFigures:
@@ -82,8 +70,8 @@ class TestFigures:
 
 
 class TestPages:
-    def test_points_for_kmeans(self, words, coreset):
-        text = words(coreset, seconds=2.0, source="blobs.csv")
+    def test_points_for_kmeans(self, text_of, coreset):
+        text = text_of(coreset, seconds=2.0, source="blobs.csv")
         assert f"{len(coreset.points_)} weighted points represent 1,000 rows" in text
         for bucket in coreset._tree.buckets:
             assert f"{bucket.weights.sum():,.0f}" in text
@@ -91,46 +79,46 @@ class TestPages:
         assert float(distance) == pytest.approx(5, rel=0.1)  # three blobs of unit variance in five columns
         assert 90 < int(explained) < 100
 
-    def test_clusters(self, words, blobs):
+    def test_clusters(self, text_of, blobs):
         learner = StreamKMeans(3, n_points=200, random_state=0).fit(stream(blobs, chunk_size=100))
-        text = words(learner)
+        text = text_of(learner)
         assert "3 clusters of 1,000 rows." in text
         for size in ("600", "300", "100"):
             assert f" {size} " in text
 
     @pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
-    def test_components(self, words, blobs, covariance_type):
+    def test_components(self, text_of, blobs, covariance_type):
         learner = StreamGaussianMixture(3, covariance_type=covariance_type, n_points=500, random_state=0).fit(blobs)
-        text = words(learner)
+        text = text_of(learner)
         assert "3 components of 1,000 rows." in text
         likelihood = float(re.search(r"log-likelihood per row (-[\d.]+)", text)[1])
         assert likelihood == pytest.approx(learner.score(blobs), abs=0.3)
         for size in learner.weights_ * learner.as_sample()[1].sum():
             assert f" {size:.0f} " in text
 
-    def test_pictures(self, words, tmp_path):
+    def test_pictures(self, text_of, tmp_path):
         from sklearn.datasets import load_digits
 
         learner = StreamKMeans(7, n_points=300, random_state=0).fit(load_digits().data)
-        words(learner, image=(8, 8))
+        text_of(learner, image=(8, 8))
         assert (tmp_path / "r.html").read_text().count("<img") == 7
 
-    def test_all_rows_still_there(self, words, blobs):
-        text = words(MixtureCoreset(100, 3, random_state=0).fit(blobs[:50]))
+    def test_all_rows_still_there(self, text_of, blobs):
+        text = text_of(MixtureCoreset(100, 3, random_state=0).fit(blobs[:50]))
         assert "All 50 rows are held; nothing has been reduced yet." in text
         assert "50 50 0 " in text  # rows represented, points, reductions
 
-    def test_rows_that_are_all_the_same(self, words):
-        assert "all rows are identical" in words(StreamKMeans(2, n_points=10).fit(np.ones((50, 3))))
+    def test_rows_that_are_all_the_same(self, text_of):
+        assert "all rows are identical" in text_of(StreamKMeans(2, n_points=10).fit(np.ones((50, 3))))
 
-    def test_a_long_stream_is_reduced_again_and_again(self, words, blobs):
+    def test_a_long_stream_is_reduced_again_and_again(self, text_of, blobs):
         learner = KMeansCoreset(20, 3, random_state=0)
         for _ in range(20):
             learner.partial_fit(blobs)
-        reductions = re.findall(r"[\d,]+ \d+ (\d+) ", words(learner).partition("Buckets held")[2])
+        reductions = re.findall(r"[\d,]+ \d+ (\d+) ", text_of(learner).partition("Buckets held")[2])
         assert max(map(int, reductions)) > 1
 
-    def test_the_learner_stays_as_it_was(self, words, coreset):
+    def test_the_learner_stays_as_it_was(self, text_of, coreset):
         before = coreset.to_bytes()
-        words(coreset)
+        text_of(coreset)
         assert coreset.to_bytes() == before

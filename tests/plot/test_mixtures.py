@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 
 from modicum import MemoryBoundedMixture
-from modicum.plot import component_images, component_map, components_over_stream, write_report
+from modicum.plot import component_images, component_map, components_over_stream
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +24,6 @@ def counts():
     rng = np.random.default_rng(0)
     topics = np.repeat([[4.0, 0.2], [0.2, 4.0]], 6, axis=1)
     return MemoryBoundedMixture("multinomial", budget=100).fit(rng.poisson(topics[np.arange(400) % 2]))
-
-
-@pytest.fixture
-def words(tmp_path):
-    """The text of a report."""
-
-    def write(learner, **given):
-        write_report(tmp_path / "r.html", learner, **given)
-        html = (tmp_path / "r.html").read_text("utf-8")
-        return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
-
-    return write
 
 
 class TestFigures:
@@ -78,46 +66,46 @@ class TestFigures:
         assert picture[:2, :2, 0].argmax() == 1
 
     @pytest.mark.parametrize("X", [np.ones((40, 4)), np.eye(1, 3), np.arange(60.0)[:, None], np.eye(2)])
-    def test_flat_data(self, words, X):
+    def test_flat_data(self, text_of, X):
         mixture = MemoryBoundedMixture("diagonal", budget=40).fit(X)
         shown = component_map(mixture).axes[0].collections
         assert all(np.isfinite(dots.get_offsets()).all() for dots in shown)
-        assert " found in " in words(mixture)
+        assert " found in " in text_of(mixture)
 
 
 class TestPages:
-    def test_facts(self, words, mixture):
-        text = words(mixture, seconds=2.0)
+    def test_facts(self, text_of, mixture):
+        text = text_of(mixture, seconds=2.0)
         is_clump = mixture.clumps_["is_clump"]
         assert f"{mixture.n_components_} components found in 1,000 rows." in text
         assert f"represented by {is_clump.sum()} clumps and {(~is_clump).sum()} single rows." in text
         told = float(re.search(r"free energy per row (-[\d.]+)", text)[1])
         assert told == pytest.approx(mixture.free_energy_ / 1000, rel=0.01)
 
-    def test_what_is_held_adds_up(self, words, mixture):
-        rows = re.findall(r"(?:clumps|single rows|rows not yet compressed) ([\d,]+) ([\d,]+) ", words(mixture))
+    def test_what_is_held_adds_up(self, text_of, mixture):
+        rows = re.findall(r"(?:clumps|single rows|rows not yet compressed) ([\d,]+) ([\d,]+) ", text_of(mixture))
         numbers, stand_for = np.array([[int(cell.replace(",", "")) for cell in row] for row in rows]).T
         assert numbers.sum() == mixture.n_retained_
         assert stand_for.sum() == pytest.approx(1000, rel=0.01)
 
-    def test_names_and_outliers(self, words, blobs):
+    def test_names_and_outliers(self, text_of, blobs):
         odd = np.full((1, 5), 200.0)
         mixture = MemoryBoundedMixture(budget=200).fit(np.concatenate([blobs, odd]))
         k = int(mixture.weights_.argmax())
-        text = words(mixture.name_component(k, "<b>boots</b>"))
+        text = text_of(mixture.name_component(k, "<b>boots</b>"))
         assert "&lt;b&gt;boots&lt;/b&gt;" in text
         outliers = text.partition("Outliers")[2].partition("Clumps and rows held")[0]
         assert re.search(r"-[\d.]+( 200(\.0)?){5} ", outliers)
 
-    def test_pictures_have_shares_and_names(self, words, tmp_path):
+    def test_pictures_have_shares_and_names(self, text_of, tmp_path):
         mixture = MemoryBoundedMixture("diagonal", budget=400).fit(load_digits().data[:600])
-        text = words(mixture, image=(8, 8)).partition("Means of the components")[2]
+        text = text_of(mixture, image=(8, 8)).partition("Means of the components")[2]
         html = (tmp_path / "r.html").read_text()
         assert html.count("<img") == mixture.n_components_ + 10
         assert f"{mixture.weights_.max():.0%} {mixture.component_names_[mixture.weights_.argmax()]}" in text
 
-    def test_words_of_counts(self, words, counts):
-        text = words(counts)
+    def test_words_of_counts(self, text_of, counts):
+        text = text_of(counts)
         assert "more frequent than elsewhere" in text
         first, second = (set(found.split(", ")) for found in re.findall(r"c\d+ (x\d+(?:, x\d+)+)", text))
         assert {frozenset(first), frozenset(second)} == {
@@ -126,17 +114,17 @@ class TestPages:
         }
         assert "Outliers" not in text
 
-    def test_sparse_counts(self, words):
+    def test_sparse_counts(self, text_of):
         rows = csr_matrix(np.random.default_rng(0).poisson(1.0, (150, 9)).astype(float))
-        text = words(MemoryBoundedMixture("multinomial", budget="8 KiB").fit(rows))
+        text = text_of(MemoryBoundedMixture("multinomial", budget="8 KiB").fit(rows))
         assert "Clumps and rows held" in text
         assert "Outliers" not in text
 
-    def test_before_anything_is_compressed(self, words, blobs):
-        text = words(MemoryBoundedMixture(budget=4000).fit(blobs[:50]))
+    def test_before_anything_is_compressed(self, text_of, blobs):
+        text = text_of(MemoryBoundedMixture(budget=4000).fit(blobs[:50]))
         assert "No rows have been compressed yet." in text
 
-    def test_the_learner_stays_as_it_was(self, words, mixture):
+    def test_the_learner_stays_as_it_was(self, text_of, mixture):
         before = mixture.to_bytes()
-        words(mixture)
+        text_of(mixture)
         assert mixture.to_bytes() == before

@@ -1,13 +1,11 @@
 """Figures and pages of topic models show topics, documents and the stream."""
 
-import re
-
 import numpy as np
 import pytest
 
 from modicum import MemoryBoundedTopicModel, stream
 from modicum.pipeline import WordCounts, make_pipeline
-from modicum.plot import topic_words, topics_over_stream, write_report
+from modicum.plot import topic_words, topics_over_stream
 from modicum.plot.style import as_svg
 
 
@@ -26,18 +24,6 @@ def words():
     rng = np.random.default_rng(0)
     X = rng.poisson(np.repeat([[4.0, 0.1], [0.1, 4.0]], 6, axis=1)[np.arange(60) % 2])
     return MemoryBoundedTopicModel("multinomial", random_state=0).fit(X)
-
-
-@pytest.fixture
-def text_of(tmp_path):
-    """The text of a report."""
-
-    def write(learner, **given):
-        write_report(tmp_path / "r.html", learner, **given)
-        html = (tmp_path / "r.html").read_text("utf-8")
-        return " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL).split())
-
-    return write
 
 
 class TestFigures:
