@@ -58,6 +58,7 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*are not consecutive:modicum.exceptions.DataWarning")  # y is a label of rows
 @parametrize_with_checks([seeded(learner) for learner in VARIANTS], expected_failed_checks=expected_failures)
 def test_scikit_learn_on_variants(estimator, check):
     check(estimator)
