@@ -103,7 +103,7 @@ class Pixels(TakesTables, Preparation):
         return rows
 
     def _decide(self, X: Any) -> None:
-        pass
+        """Nothing is decided by the pictures."""
 
     def _decided(self) -> Any:
         return {"size": self.size}

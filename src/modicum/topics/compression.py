@@ -1,7 +1,6 @@
 """Compression of the items of documents into clumps (gomes2008topics, section 3.5.2, eq. 3.23-3.26, 3.30)."""
 
 import numpy as np
-from scipy import sparse
 
 from modicum._jit.groups import count_groups
 from modicum.clumps.allocation import Cost
@@ -59,7 +58,5 @@ class TopicCompression(Compression):
 
     def _proportions(self, groups: list[np.ndarray]) -> Proportions:
         """Proportions of groups of items in groups of documents."""
-        which, sizes = np.concatenate(groups), [len(group) for group in groups]
-        picks = sparse.csr_matrix((np.ones(len(which)), which, np.cumsum([0, *sizes])), (len(groups), len(self._items)))
-        counts = (picks @ self._grouped.members).T.toarray()
+        counts = self._grouped.members_of(groups).T.toarray()
         return Proportions(self._sizes, counts, np.maximum(self._alpha * counts.sum(axis=0), LEAST_ALPHA))

@@ -35,6 +35,12 @@ class GroupedItems(Items):
         add_to_groups(self._shares.indptr, self._shares.indices, self._shares.data, counts, out)
         return out
 
+    def members_of(self, sets: list[np.ndarray]) -> Any:
+        """Counts by group of sets of items, as a CSR matrix."""
+        which = np.concatenate([np.empty(0, np.intp), *sets])
+        adding = as_csr(np.ones(len(which)), which, np.cumsum([0, *map(len, sets)]), len(self))
+        return adding @ self.members
+
     def shares_of_groups(self, which: np.ndarray) -> Any:
         """The share of each group in some items, as a CSR matrix."""
         return self._shares[which]

@@ -100,7 +100,7 @@ class DocumentMemory(Part):
         clumps = [group for group in groups if not is_loose(group)]
         singlets = np.sort(np.concatenate(loose)) - items.n_clumps if loose else np.empty(0, np.intp)
         self.of_rows = self.of_rows[singlets]
-        self.members = (_picks(clumps, len(items)) @ items.members).astype(np.float32)
+        self.members = items.members_of(clumps).astype(np.float32)
         self.memory.keep(items, groups, is_loose)
 
     def merge(self, other: "DocumentMemory", family: Family, other_family: Family) -> None:
@@ -110,13 +110,6 @@ class DocumentMemory(Part):
         self.members = sparse.block_diag([self.members, other.members], format="csr", dtype=np.float32)
         self.sizes, self.ids = np.append(self.sizes, other.sizes), np.append(self.ids, other.ids)
         self.n_documents += other.n_documents
-
-
-def _picks(groups: list[np.ndarray], n_items: int) -> Any:
-    """A matrix that adds up the items of groups."""
-    which = np.concatenate(groups) if groups else np.empty(0, np.intp)
-    borders = np.cumsum([0, *map(len, groups)])
-    return sparse.csr_matrix((np.ones(len(which)), which, borders), (len(groups), n_items))
 
 
 def _mapping(into: np.ndarray, count: int) -> Any:

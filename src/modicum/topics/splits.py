@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
-from scipy.special import digamma, entr, expit
+from scipy.special import entr, expit
 
 from modicum._jit.groups import add_group_values, add_halves_to_groups
 from modicum.clumps.splits import ItemGroups
@@ -60,7 +60,7 @@ class TopicSplits:
         part = (along > 0).astype(np.float64)
         for _ in range(steps):
             halves = self._divided(part)
-            logs = digamma(halves.proportions.means + halves.proportions.alpha)
+            logs = halves.proportions.expected_logs
             part = self._groups.differences((halves.counts, halves.sums))
             add_group_values(*self._documents, np.subtract(*np.split(logs, 2, axis=1)), self._groups.of_items, part)
             part = expit(part)
