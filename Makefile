@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.cli
 	$(BIN)/modicum demo
 
+# Workers share the cores: threads that wait must not spin.
+test test-all: export OMP_WAIT_POLICY = passive
+
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
