@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 from modicum.numeric.distances import FEW_TILES, TILE_ENTRIES
-from modicum.numeric.nearest import by_label, nearest
+from modicum.numeric.nearest import by_label, nearest, several_nearest
 
 pytestmark = pytest.mark.nojit
 
@@ -110,3 +110,20 @@ def test_rows_of_a_label_are_together_and_in_their_order(count):
     labels = np.random.default_rng(0).integers(count, size=1000).astype(np.int32)
     labels[-1] = count - 1
     assert_array_equal(by_label(labels, count), np.lexsort([np.arange(1000), labels]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [1, 4, 20])
+def test_several_nearest_are_those_of_sorted_distances(dtype, count):
+    X, centers = some(30, dtype=dtype) + dtype(1e3), some(20, dtype=dtype, seed=1) + dtype(1e3)
+    ids, gaps = several_nearest(X, centers, count)
+    squares = cdist(X.astype(np.float64), centers.astype(np.float64), "sqeuclidean")
+    assert_allclose(gaps, np.sort(squares, axis=1)[:, :count], rtol=1e-3)
+    assert_allclose(gaps, np.take_along_axis(squares, ids, axis=1), rtol=1e-12)
+    assert all(len(set(row)) == count for row in ids.tolist())
+
+
+def test_several_nearest_of_equal_centers_are_different_ones():
+    ids, gaps = several_nearest(np.ones((3, 2)), np.ones((9, 2)), 5)
+    assert all(len(set(row)) == 5 for row in ids.tolist())
+    assert not gaps.any()

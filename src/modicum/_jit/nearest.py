@@ -36,6 +36,35 @@ def pick_nearest(X, centers, scores, row_slack, center_slack, labels, gaps):
                     labels[i], gaps[i] = j, gap
 
 
+@compiled
+def pick_several(X, centers, scores, ids, gaps):
+    """The nearest centers of each row by their scores, as many as `ids` has columns, and their squared distances.
+
+    They are in the order of their exact distances. A score that is NaN counts as infinite.
+    """
+    count = ids.shape[1]
+    for i in range(X.shape[0]):
+        best = np.full(count, np.inf)
+        for j in range(count):
+            ids[i, j] = j
+        held = 0
+        for j in range(centers.shape[0]):
+            score = scores[i, j]
+            if held < count or score < best[count - 1]:
+                at = min(held, count - 1)
+                held = at + 1
+                while at > 0 and score < best[at - 1]:
+                    best[at], ids[i, at] = best[at - 1], ids[i, at - 1]
+                    at -= 1
+                best[at], ids[i, at] = score if score == score else np.inf, j
+        for j in range(count):
+            here, gap, at = ids[i, j], square_gap(X[i], centers[ids[i, j]]), j
+            while at > 0 and gap < gaps[i, at - 1]:
+                gaps[i, at], ids[i, at] = gaps[i, at - 1], ids[i, at - 1]
+                at -= 1
+            gaps[i, at], ids[i, at] = gap, here
+
+
 @compiled_sums
 def add_residuals(X, weight, labels, centers, sums):
     """Add the weighted x - c of every row to the sums of its center."""

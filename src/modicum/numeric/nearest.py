@@ -1,11 +1,13 @@
-"""The exact nearest center of each row."""
+"""The exact nearest center of each row, and the several nearest ones."""
 
 import numpy as np
 
-from modicum._jit.nearest import pick_nearest
+from modicum._jit.nearest import pick_nearest, pick_several
 from modicum.numeric.distances import in_tiles
+from modicum.numeric.parallel import run_tiles
 
 ROUNDING = 4.0  # error of a score in units of the last place of |x|^2 + |c|^2, per square root of the columns
+WIDE_TILE = 2**20  # scores: tiles of a hundred rows and 10,000 centers, for the sake of the matrix product
 
 
 def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -34,6 +36,26 @@ def nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
     in_tiles(work, len(X), len(centers))
     return labels, gaps
+
+
+def several_nearest(X: np.ndarray, centers: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `count` nearest centers of each row, nearest first, and their squared distances, both of shape (n, count).
+
+    They are found by a matrix product in the precision of X, so that of two centers whose distances differ by less
+    than its rounding errors either may be taken. The distances are exact.
+    """
+    ids, gaps = np.empty((len(X), count), np.int32), np.empty((len(X), count))
+    shift = centers.mean(axis=0)
+    moved = centers - shift
+    norms = np.einsum("ij,ij->i", moved, moved) / 2
+
+    def work(tile: slice) -> None:
+        scores = (X[tile] - shift) @ -moved.T
+        scores += norms
+        pick_several(X[tile], centers, scores, ids[tile], gaps[tile])
+
+    run_tiles(work, len(X), max(1, WIDE_TILE // len(centers)))
+    return ids, gaps
 
 
 def by_label(labels: np.ndarray, count: int) -> np.ndarray:
