@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from modicum import state
+from modicum.contract.labels import Labels, clean_labels
 from modicum.exceptions import DataError
-from modicum.svm.labels import Labels, clean_labels
 
 KINDS = {
     "ints": np.array([30, -2, 7, 30, 0]),

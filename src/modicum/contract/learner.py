@@ -66,6 +66,7 @@ class Learner(Saving, Intake, BaseEstimator):
 
     traits: ClassVar[Traits] = Traits()
     _adds_up_columns: ClassVar[bool] = False  # so that a column of large numbers outweighs all others
+    _takes_unlabelled: ClassVar[bool] = False  # rows with a target and rows without one
     _counts_words: bool | property = False  # whether rows are counts, so that texts are prepared as counts of words
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {}
     _invariants: ClassVar[Mapping[str, Any]] = {

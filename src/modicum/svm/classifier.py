@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from modicum.contract.labels import Labels
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import Is, Whole
@@ -16,7 +17,6 @@ from modicum.svm.core_limits import CoreLimits
 from modicum.svm.first_rows import FirstRows
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
-from modicum.svm.labels import Labels
 from modicum.svm.machine import BallMachine, Machine
 from modicum.svm.record import Record, likeliest_sharpness
 from modicum.svm.tournament import Tournament

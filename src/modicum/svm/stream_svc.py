@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from modicum.contract.labels import clean_labels
 from modicum.contract.learner import Learner, Traits
 from modicum.exceptions import DataError, StateError
 from modicum.kernels import KERNEL, Kernel, may_fail, takes_objects
@@ -21,7 +22,6 @@ from modicum.svm.classifier import Classifier, Terms
 from modicum.svm.core_limits import CoreLimits
 from modicum.svm.first_rows import FirstRows
 from modicum.svm.guarantee import BallGuarantee
-from modicum.svm.labels import clean_labels
 from modicum.svm.planning import Shape, check_fits, plan_classifier, shape_of
 from modicum.svm.record import log_probabilities
 from modicum.svm.tray import Tray

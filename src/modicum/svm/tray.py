@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from modicum.contract.labels import Labels
 from modicum.contract.validation import largest_value
 from modicum.rules.invariants import Array, Whole
 from modicum.state.part import Part
-from modicum.svm.labels import Labels
 
 TRAY_ROWS = 64  # beyond, the overhead of learning them is a small share of that of the calls
 KINDS: dict[type, str] = {bool: "b", int: "i", str: "U"}  # of arrays

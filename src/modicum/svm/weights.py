@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from modicum.contract.labels import Labels
 from modicum.rules.invariants import Real, Whole
 from modicum.state.part import Part
-from modicum.svm.labels import Labels
 
 
 class Weights(Part):
