@@ -312,3 +312,54 @@ def test_a_later_csv_file_without_a_column_is_named(tmp_path):
     for raw in (True, False):
         with pytest.raises(DataError, match=r"2\.csv: no column 'b', which the first file has"):
             list(stream(tmp_path, raw=raw))
+
+
+class TestUnlabelled:
+    """Rows of which some have no target."""
+
+    @pytest.mark.parametrize(
+        ("labels", "wanted"),
+        [
+            ([3, None, 5], [3.0, np.nan, 5.0]),
+            ([1.0, None, float("nan")], [1.0, np.nan, np.nan]),
+            ([True, None, False], [1.0, np.nan, 0.0]),
+            ([Decimal("2.00"), None, Decimal("7.00")], [2.0, np.nan, 7.0]),
+            (["cat", None, ""], ["cat", "", ""]),
+            ([None, None, None], None),
+        ],
+    )
+    @pytest.mark.parametrize("raw", [False, True])
+    def test_tables(self, labels, wanted, raw):
+        table = pa.table({"a": [1.0, 2.0, 3.0], "y": labels})
+        y = one(table, target="y", unlabelled=True, raw=raw).y
+        if wanted is not None:
+            np.testing.assert_array_equal(y, wanted)
+        assert len(y) == 3
+
+    def test_categories(self):
+        table = pa.table({"a": [1.0, 2.0, 3.0], "y": pa.array(["cat", None, "dog"]).dictionary_encode()})
+        assert one(table, target="y", unlabelled=True).y.tolist() == ["cat", "", "dog"]
+
+    @pytest.mark.parametrize(("cells", "wanted"), [("3,,5", [3, np.nan, 5]), ("cat,,dog", ["cat", "", "dog"])])
+    def test_csv(self, tmp_path, cells, wanted):
+        (tmp_path / "x.csv").write_text("a,y\n" + "\n".join(f"{i},{cell}" for i, cell in enumerate(cells.split(","))))
+        np.testing.assert_array_equal(one(tmp_path / "x.csv", target="y", unlabelled=True).y, wanted)
+
+    def test_arrays(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.array([[1.0, 2.0], [3.0, np.nan]]))
+        np.testing.assert_array_equal(one(tmp_path / "x.npy", target=1, unlabelled=True).y, [2.0, np.nan])
+
+    def test_other_columns_have_no_gaps(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.array([[1.0, 2.0], [np.nan, np.nan]]))
+        with pytest.raises(DataError, match="column 0: missing value"):
+            one(tmp_path / "x.npy", target=1, unlabelled=True)
+        np.save(tmp_path / "x.npy", np.array([[1.0, np.nan]]))
+        with pytest.raises(DataError, match="column 1: missing value"):
+            one(tmp_path / "x.npy", weight=1, unlabelled=True)
+
+    def test_without_targets(self, tmp_path):
+        (tmp_path / "x.svm").write_text("1 1:2\n-1 2:3\n")
+        rows = stream(tmp_path / "x.svm").without_targets()
+        (chunk,) = rows
+        assert chunk.y is None
+        assert (rows.width, rows.n_rows, chunk.X.toarray().tolist()) == (2, 2, [[2, 0], [0, 3]])

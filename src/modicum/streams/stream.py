@@ -23,7 +23,7 @@ from modicum.streams.readers.base import Reader, count, pick
 from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
 from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.joined import Joined
-from modicum.streams.readers.mapped import Mapped
+from modicum.streams.readers.mapped import Mapped, WithoutTargets
 from modicum.streams.readers.objects import OBJECT_BYTES
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
@@ -38,6 +38,7 @@ def stream(
     columns: Sequence[str | int] | str | None = None,
     target: Any = None,
     weight: Any = None,
+    unlabelled: bool = False,
     passes: int = 1,
     shuffle_buffer: int = 0,
     start: int = 0,
@@ -93,6 +94,9 @@ def stream(
         Names or positions of the features; "a,b" is short for ["a", "b"]. Other columns are not read.
     target, weight : str, int or array, default=None
         Columns of targets and of sample weights: a name, a position, or a 1-D array with one value per row.
+    unlabelled : bool, default=False
+        Whether targets of tables and arrays may be missing: they come as NaN, or of texts as "". By default that is a
+        DataError.
     passes : int, default=1
         How many times to read the source.
     shuffle_buffer : int, default=0
@@ -151,7 +155,12 @@ def stream(
     keys, arrays = _split_keys({"target": target, "weight": weight})
     text = TextOptions(delimiter, header, skip_bad_rows, _names(as_text), documents)
     return Stream(
-        open_reader(source, Wanted(as_keys(columns), **keys, raw=raw, text=text), follow=follow, files=files or ()),
+        open_reader(
+            source,
+            Wanted(as_keys(columns), **keys, unlabelled=unlabelled, raw=raw, text=text),
+            follow=follow,
+            files=files or (),
+        ),
         arrays,
         chunk_size=None if chunk_size is None else _integer("chunk_size", chunk_size, 1),
         passes=_integer("passes", passes, 1),
@@ -329,6 +338,12 @@ class Stream:
         """The same stream with rows as `change(X)` makes them, block by block; `columns` are their names."""
         other = copy(self)
         other._reader = Mapped(self._reader, change, columns)
+        return other
+
+    def without_targets(self) -> "Stream":
+        """The same stream without the labels that svmlight files have."""
+        other = copy(self)
+        other._reader = WithoutTargets(self._reader)
         return other
 
     def joined(self, column: str) -> "Stream":

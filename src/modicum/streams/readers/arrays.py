@@ -40,6 +40,7 @@ class Arrays(Reader):
         if not self._choice.features:
             raise DataError(f"{name}: no column is left for X.")
         self.width = len(self._choice.features)
+        self._unlabelled = wanted.unlabelled
         self.row_bytes = _row_bytes(arrays[0], split(as_array(arrays[0][:0]), self._choice, name)[0])
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
@@ -61,7 +62,7 @@ class Arrays(Reader):
         X, y, weight = block
         refuse_gaps(X, file, row, self._choice.features)
         for values, column in ((y, self._choice.target), (weight, self._choice.weight)):
-            if values is not None:
+            if values is not None and not (self._unlabelled and values is y):
                 refuse_gaps(values[:, None], file, row, [column])
 
 

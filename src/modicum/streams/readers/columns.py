@@ -21,12 +21,14 @@ SHOWN = 20  # column names in an error message
 class Wanted:
     """The requested columns, by name or position; None means the default features, or no target or weight.
 
+    `unlabelled` tells that targets may be missing.
     `raw` rows of tables are Arrow tables with all columns, and the place of every row. `text` tells how text is read.
     """
 
     columns: list[Key] | None = None
     target: Key | None = None
     weight: Key | None = None
+    unlabelled: bool = False
     raw: bool = False
     text: TextOptions = DETECT
 

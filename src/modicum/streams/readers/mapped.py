@@ -23,3 +23,15 @@ class Mapped(Reader):
 
     def take(self, rows: np.ndarray) -> Any:
         return self._reader.take(rows)
+
+
+class WithoutTargets(Mapped):
+    """The rows of a reader, without the targets that come with them."""
+
+    def __init__(self, reader: Reader):
+        super().__init__(reader, lambda X: X, reader.columns)
+        self.width, self.left_out = reader.width, reader.left_out
+
+    def blocks(self, start: int, size: int) -> Iterator[Block]:
+        for X, _, weight in self._reader.blocks(start, size):
+            yield X, None, weight

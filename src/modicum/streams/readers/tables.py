@@ -95,6 +95,7 @@ class Tables(Reader):
         self.rereadable, self.background, self.wait = first.rereadable, first.background, first.wait
         self.table_columns = names = list(first.schema.names)
         self.is_raw = self._raw = wanted.raw
+        self._unlabelled = wanted.unlabelled
         if wanted.raw and len(own := [place for place in (FILE, ROW) if place in names]) == 1:
             raise DataError(f"{name}: a column is named {own[0]!r}, which is for the places of rows. Rename it.")
         usable = range(len(names)) if wanted.raw else _numeric_columns(first.schema)
@@ -207,7 +208,7 @@ class Tables(Reader):
 
     def _targets_of(self, batch: Any, file: str, row: int) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Targets and weights of a batch."""
-        y = None if self._target is None else _values(batch, self._target, file, row)
+        y = None if self._target is None else _values(batch, self._target, file, row, gaps=self._unlabelled)
         weight = None if self._weight is None else _values(batch, self._weight, file, row).astype(np.float64)
         return y, weight
 
@@ -335,11 +336,13 @@ def _numpy_type(kind: Any) -> Any:
     return np.float64 if dtype is np.object_ else dtype  # decimals
 
 
-def _values(batch: Any, name: str, file: str, row: int) -> np.ndarray:
-    """A column of a batch that starts at `row` of `file`; a DataError for missing values."""
+def _values(batch: Any, name: str, file: str, row: int, *, gaps: bool = False) -> np.ndarray:
+    """A column of a batch that starts at `row` of `file`; a DataError for missing values, unless there may be gaps."""
     import pyarrow as pa
 
     column = batch.column(name)
+    if gaps:
+        return _with_gaps(column)
     if column.null_count:
         raise bad_cell(file, row + column.is_null().index(True).as_py(), name, MISSING)
     if pa.types.is_decimal(column.type):
@@ -347,6 +350,16 @@ def _values(batch: Any, name: str, file: str, row: int) -> np.ndarray:
     values = column.to_numpy(zero_copy_only=False)
     refuse_gaps(values[:, None], file, row, [name])
     return values
+
+
+def _with_gaps(column: Any) -> np.ndarray:
+    """A column whose missing values are NaN, or "" among texts."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    values = column.to_numpy(zero_copy_only=False)
+    return np.array(["" if value is None else value for value in values]) if values.dtype.kind == "O" else values
 
 
 def stack(batches: list[Any]) -> Any:
