@@ -84,6 +84,15 @@ def new_digits() -> Figure:
     return figure
 
 
+def uncertain_digits() -> Figure:
+    """Digits in the middle of clusters by RIM, a row for each cluster, and those between clusters."""
+    X = load_digits().data
+    model = modicum.RIM(n_clusters=10, features="diffusion", random_state=0).fit(X)
+    typical = np.concatenate([picks.rows for picks in model.typical(12)])
+    sheets = [contact_sheet(as_pictures(rows, (8, 8)), columns=12) for rows in (typical, model.uncertain(120).rows)]
+    return side_by_side(list(zip(sheets, ["typical digits of ten clusters", "the most uncertain digits"], strict=True)))
+
+
 def clumps() -> Figure:
     """Clumps and components of a mixture in two columns."""
     rng = np.random.default_rng(5)
@@ -100,6 +109,7 @@ def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     digits().savefig(IMAGES / "digits.png")
     new_digits().savefig(IMAGES / "new_digits.png")
+    uncertain_digits().savefig(IMAGES / "uncertain_digits.png", dpi=100)
     clumps().savefig(IMAGES / "clumps.png", dpi=120)
     with contextlib.chdir(IMAGES):  # where the example writes its picture
         runpy.run_path(str(FORECAST))

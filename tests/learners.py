@@ -23,6 +23,18 @@ LEARNERS = {
         modicum.BalancedSelection(modicum.OnlineGreedy(9), quotas={0: 3, 1: 4}),
     ],
     "OnlineKMeans": [modicum.OnlineKMeans(3)],
+    "RIM": [
+        modicum.RIM(6, regularization=3e-3, budget=150),
+        modicum.RIM(n_clusters=3, regularization=1e-3, budget="32 KiB"),
+        modicum.RIM(5, regularization=3e-3, features="diffusion", budget=150),
+        modicum.RIM(6, budget=100, max_iter=30),
+        modicum.RIM(6, regularization=3e-3, features="diffusion", budget="96 KiB", prior="power law"),
+    ],
+    "KernelRIM": [
+        modicum.KernelRIM(6, regularization=3e-3, budget=150, n_prototypes=20),
+        modicum.KernelRIM(5, regularization=3e-3, budget="96 KiB", n_prototypes=20),
+        modicum.KernelRIM(5, regularization=3e-3, budget=120, n_prototypes=None, kernel="linear"),
+    ],
     "KMeansCoreset": [
         modicum.KMeansCoreset(20, 3),
         modicum.KMeansCoreset(20, 3, calibrate=False, budget="32 KiB"),
@@ -149,8 +161,15 @@ EQUIVALENCE = ("check_sample_weight_equivalence_on_dense_data", "check_sample_we
 ORDER = "the order of rows matters, and the check shuffles them"
 SEEDS = "seeds are drawn from the rows, and the check shuffles them"
 SELECTORS = ("BlockGreedy", "OnlineGreedy", "SieveStreaming", "SieveStreamingPlusPlus", "StreamGreedy", "ThreeSieves")
+RIMS = {"check_clustering": NO_LABELS, **dict.fromkeys(EQUIVALENCE, SEEDS)}
+RIMS |= {
+    f"check_estimator_sparse_{kind}": "the check expects classifier tags of every learner that has predict_proba"
+    for kind in ("array", "matrix")
+}
 EXPECTED_FAILURES = {  # of scikit-learn's checks, with the reason
     **{name: dict.fromkeys(EQUIVALENCE, TWO_PROTOTYPES) for name in (*SELECTORS, "PrototypeRegressor")},
+    "RIM": RIMS,
+    "KernelRIM": RIMS,
     "KRLS": dict.fromkeys(EQUIVALENCE, FIRST_ROWS),
     "StreamSVC": dict.fromkeys(EQUIVALENCE, ORDER),
     "SparseGPRegressor": NO_WEIGHTS,

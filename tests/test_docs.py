@@ -200,6 +200,7 @@ def test_every_public_name_is_documented():
         ("coresets", ["KMeansCoreset", "MixtureCoreset", "StreamKMeans", "StreamGaussianMixture"]),
         ("mixtures", ["MemoryBoundedMixture", "DirichletProcessMixture"]),
         ("topics", ["MemoryBoundedTopicModel"]),
+        ("rim", ["RIM", "KernelRIM"]),
     ],
 )
 def test_every_parameter_is_explained(page, learners):

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from modicum import topics as topics
     from modicum import tradeoff as tradeoff
     from modicum.checks import check_learner as check_learner
+    from modicum.cluster import RIM as RIM
     from modicum.cluster import ExemplarClustering as ExemplarClustering
+    from modicum.cluster import KernelRIM as KernelRIM
     from modicum.cluster import OnlineKMeans as OnlineKMeans
     from modicum.contract import Learner as Learner
     from modicum.contract import Traits as Traits
@@ -70,12 +72,14 @@ LEARNERS = {
     "ExemplarClustering": "cluster",
     "KMeansCoreset": "coreset",
     "KRLS": "regress",
+    "KernelRIM": "cluster",
     "MemoryBoundedMixture": "mixture",
     "MemoryBoundedTopicModel": "topics",
     "MixtureCoreset": "coreset",
     "OnlineGreedy": "select",
     "OnlineKMeans": "cluster",
     "PrototypeRegressor": "regress",
+    "RIM": "cluster",
     "Reservoir": "select",
     "SieveStreaming": "select",
     "SieveStreamingPlusPlus": "select",

@@ -37,6 +37,7 @@ PAPERS = {
     "gomes2008": "Gomes, Welling, Perona. Incremental learning of nonparametric Bayesian mixture models. CVPR 2008.",
     "gomes2008topics": "Gomes, Welling, Perona. Memory bounded inference in topic models. ICML 2008.",
     "gomes2010": "Gomes, Krause. Budgeted nonparametric learning from data streams. ICML 2010.",
+    "gomes2010rim": "Gomes, Krause, Perona. Discriminative clustering by regularized information maximization. 2010.",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.",
     "halko2011": "Halko, Martinsson, Tropp. Finding structure with randomness. SIAM Review 53(2), 2011.",
     "harpeled2004": "Har-Peled, Mazumdar. On coresets for k-means and k-median clustering. STOC 2004.",
@@ -66,10 +67,11 @@ PAPERS = {
     "tukey1962": "Tukey. The future of data analysis. Annals of Mathematical Statistics 33(1), 1962.",
     "vanvaerenbergh2010": "Van Vaerenbergh et al. Fixed-budget kernel recursive least-squares. ICASSP 2010.",
     "vanvaerenbergh2012": "Van Vaerenbergh et al. Kernel recursive least-squares tracker. IEEE TNNLS 23(8), 2012.",
+    "vaswani2019": "Vaswani et al. Painless stochastic gradient: interpolation, line-search, and rates. NeurIPS 2019.",
     "weinberger2009": "Weinberger et al. Feature hashing for large scale multitask learning. ICML 2009.",
     "zarrabizadeh2006": "Zarrabi-Zadeh, Chan. A simple streaming algorithm for minimum enclosing balls. CCCG 2006.",
 }
-KEY = re.compile(r"\b[a-z]{3,}(?:18|19|20)\d\d\b")
+KEY = re.compile(r"\b[a-z]{3,}(?:18|19|20)\d\d[a-z]*\b")
 
 
 def index() -> dict[str, dict[str, list[str]]]:

@@ -14,7 +14,7 @@ from modicum.rules.budget import parse_bytes
 
 X = np.random.default_rng(0).normal(size=(700, 7))
 BUDGETED = [
-    pytest.param(learner, id=f"{name}-{i}")
+    pytest.param(learner, id=f"{name}-{i}", marks=[pytest.mark.slow] if i > 1 else [])
     for name, learners in LEARNERS.items()
     for i, learner in enumerate(learners)
     if "budget" in learner.get_params(deep=False)

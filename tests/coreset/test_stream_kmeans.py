@@ -58,6 +58,7 @@ def test_a_small_summary(chunk):
     assert risk(X, model.cluster_centers_) < 1.2 * risk(X, full.cluster_centers_)
 
 
+@pytest.mark.slow
 def test_more_seedings_are_not_worse():
     X = rows(3000, clusters=30)
     costs = {

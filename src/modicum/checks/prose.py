@@ -14,7 +14,7 @@ def docstring_has_its_sections(learner: Learner) -> None:
     text = inspect.getdoc(type(learner)) or ""
     for section in SECTIONS:
         assert section in text, f"the docstring has no {section}"
-    assert re.search(r"\b[a-z]+\d{4}\b", text), "the docstring names no paper by its key, such as gomes2010"
+    assert re.search(r"\b[a-z]+\d{4}[a-z]*\b", text), "the docstring names no paper by its key, such as gomes2010"
 
 
 def every_parameter_is_described_and_constrained(learner: Learner) -> None:

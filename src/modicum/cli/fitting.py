@@ -34,7 +34,7 @@ def fit_command(cls: type[Learner]) -> Any:
     def fit(
         source: Source, output: Output = None, continue_: Continue = None, force: o.Force = False, **given: Any
     ) -> None:
-        own = o.own_scale(cls, given)
+        own = o.own_values(cls, given, Job)
         job = Job.take_from(given)
         given |= own
         save = output or continue_ or STATE
@@ -62,7 +62,8 @@ def fit_command(cls: type[Learner]) -> Any:
         renew(run)
 
     fit.__doc__ = ENTRIES[cls.__name__].summary
-    return o.with_options(fit, [*o.constructor_options(cls), *Job.options(documents=cls._counts_words is not False)])
+    of_job = Job.options(without=o.told_in_shell_words(cls), documents=cls._counts_words is not False)
+    return o.with_options(fit, [*o.constructor_options(cls), *of_job])
 
 
 def learner_in(path: str) -> str:

@@ -56,6 +56,21 @@ WISHES: Mapping[str, Mapping[str, Entry]] = {
         "MemoryBoundedMixture": Entry(
             "A mixture that finds the number of its components.", ("mixture",), ("concentration",), "--budget 200"
         ),
+        "RIM": Entry(
+            "Clusters that a linear classifier tells apart; their number is found, and some labels may help.",
+            (),
+            ("n_clusters", "regularization", "features"),
+            examples=(
+                "modicum fit rim flats.csv --columns area,rooms -o rim.mcm --report rim.html",
+                "modicum fit rim flats.csv -k 4 --columns area,visits --features diffusion -o rim.mcm",
+            ),
+        ),
+        "KernelRIM": Entry(
+            "The same in the space of a kernel, for clusters of any shape.",
+            (),
+            ("n_clusters", "regularization", "kernel"),
+            '--kernel "rbf(0.5)"',
+        ),
         "MemoryBoundedTopicModel": Entry(
             "Topics of texts, pictures or other groups of rows; their number is found.",
             ("topics",),
@@ -104,8 +119,8 @@ ENTRIES = {learner: entry for learners in WISHES.values() for learner, entry in 
 def command_name(learner: str) -> str:
     """The name of a learner as the command line has it.
 
-    >>> command_name("ExemplarClustering"), command_name("OnlineKMeans"), command_name("SparseGPRegressor")
-    ('exemplar-clustering', 'online-kmeans', 'sparse-gp-regressor')
+    >>> command_name("OnlineKMeans"), command_name("SparseGPRegressor"), command_name("KernelRIM")
+    ('online-kmeans', 'sparse-gp-regressor', 'kernel-rim')
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])", "-", learner).lower()
 

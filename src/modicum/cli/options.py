@@ -16,8 +16,12 @@ from modicum.cli.learners import ALWAYS_ESSENTIAL, ENTRIES, essentials
 from modicum.cli.values import makers, parameter
 from modicum.contract.learner import Learner
 
-HOW_MANY = ("n_exemplars", "n_prototypes", "n_clusters", "n_components", "n_active")  # -k is the first of these
+HOW_MANY = ("n_exemplars", "n_clusters", "n_prototypes", "n_components", "n_active")  # -k is the first of these
 SHARED_HELP = {"random_state": "A whole number makes the result repeatable."}  # where a docstring has nothing to add
+REGULARIZATION = (
+    "Weight of the penalty, without a unit: a larger one leaves fewer clusters. auto takes the one whose clusters are "
+    "found again in other halves of the rows."
+)
 SHELL_HELP = {  # where the docstring is about objects of Python
     ("ExemplarClustering", "dissimilarity"): "sqeuclidean, euclidean, cosine or any other metric name of scikit-learn.",
     ("ExemplarClustering", "initial"): "A file with exemplars to start from; they may be replaced.",
@@ -30,6 +34,11 @@ SHELL_HELP = {  # where the docstring is about objects of Python
     'numbers; or a size such as "64 MiB", which includes components.',
     ("MemoryBoundedTopicModel", "family"): "Distribution of the items of a topic: multinomial for words, gaussian or "
     'diagonal for numbers and pixels; with a prior of your own as in "multinomial(0.05)". Default: by the source.',
+    ("KernelRIM", "kernel"): 'rbf, "rbf(0.5)" or another kernel.',
+    ("KernelRIM", "regularization"): REGULARIZATION,
+    ("RIM", "regularization"): REGULARIZATION,
+    ("RIM", "features"): "What boundaries are linear in: linear, the columns; or diffusion along near rows, for "
+    "clusters of any shape. Or what describes pictures: descriptors, or module:function of one's own.",
     ("StreamGreedy", "kernel"): 'rbf, "rbf(0.5)" or another kernel.',
 }
 BY_SOURCE = (("MemoryBoundedTopicModel", "family"),)  # parameters that the source decides, if nobody does
@@ -124,6 +133,11 @@ def parameter_help(cls: type[Any]) -> dict[str, str]:
     return SHARED_HELP | {name: docstring_in_shell_words(text) for name, text in found.items()} | own
 
 
+def told_in_shell_words(cls: type[Any]) -> tuple[str, ...]:
+    """Parameters whose help is not that of the docstring."""
+    return tuple(name for learner, name in SHELL_HELP if learner == cls.__name__)
+
+
 def docstring_in_shell_words(text: str) -> str:
     """A sentence of a docstring without Python.
 
@@ -146,13 +160,17 @@ def _typed(code: str) -> str:
     return {"sample_weight": "--weight"}.get(code, flags_of(code)[-1] if is_parameter else code)
 
 
-def own_scale(cls: type[Any], given: dict[str, Any]) -> dict[str, str]:
-    """--scale true or false for a learner that has such a parameter itself; then rows are prepared as usual."""
-    text = str(given.get("scale"))
-    if "scale" not in inspect.signature(cls).parameters or text.lower() not in ("true", "false"):
-        return {}
-    given["scale"] = "auto"
-    return {"scale": text}
+def own_values(cls: type[Any], given: dict[str, Any], options: type[Any]) -> dict[str, str]:
+    """Values of a learner's parameters that `options` have too, such as --scale true; there they become the default."""
+    shared = [name for name in inspect.signature(cls).parameters if name in options.__dataclass_fields__]
+    own = {name: given[name] for name in shared if _accepts(cls, name, given[name])}
+    given |= {name: getattr(options, name) for name in own}
+    return own
+
+
+def _accepts(cls: type[Any], name: str, text: str) -> bool:
+    value = parameter(cls, name, text)
+    return any(constraint.accepts(value) for constraint in cls._constraints[name])
 
 
 def make_learner(cls: type[Learner], texts: dict[str, str | None]) -> Learner:

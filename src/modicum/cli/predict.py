@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.base import is_classifier
 
 from modicum.cli import options as o
 from modicum.cli.output import free_name, writer
@@ -50,9 +49,9 @@ def predict(
 
     The column prediction is the cluster, class, value, component or most similar prototype. Beside it, exemplars have
     the position of the exemplar and the dissimilarity to it; prototypes their position and the similarity; regressors
-    the standard deviation, where the model has one; classifiers the probability; mixtures of unknown size the name of
-    the component, the log-density of the row and the probability that it is from a new component; topic models the
-    share of the topic and its words.
+    the standard deviation, where the model has one; classifiers the probability; RIM the probability and the entropy of
+    the row's clusters; mixtures of unknown size the name of the component, the log-density of the row and the
+    probability that it is from a new component; topic models the share of the topic and its words.
     """
     check_writing(source, output=output, csv=csv, table=table)
     learner = load(state)
@@ -144,7 +143,8 @@ def with_kept(
 def _check_array(output: o.Path | None, learner: Any) -> None:
     """An array holds numbers: the names of classes would be left out."""
     wants_array = output is not None and output.suffix.lower() == ".npy"
-    if wants_array and is_classifier(learner) and learner.classes_.dtype.kind not in "biuf":
+    classes = getattr(final_learner(learner), "classes_", np.empty(0))
+    if wants_array and classes.dtype.kind not in "biuf":
         raise DataError(f"can't write {output}: classes have names, an array only numbers. Take .csv or .parquet.")
 
 

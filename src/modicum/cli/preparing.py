@@ -186,7 +186,10 @@ class Preparing(Reading):
             return open_documents(self.document, source, open_rows, is_plain=self.columns is None)
         if groups_rows(learner):
             raw |= grouping(self.document, source, self.chunk_size)
-        return self.open(source, seed, **raw, **more)
+        if not final_learner(learner)._takes_unlabelled:
+            return self.open(source, seed, **raw, **more)
+        rows = self.open(source, seed, unlabelled=True, **raw, **more)
+        return rows.without_targets() if self.target is None else rows
 
     def _texts(self, rows: Stream) -> Stream:
         """Rows of one column of texts as a list of strings."""

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
+from modicum.cluster.information.words import doubt, how_chosen, known_labels
 from modicum.contract.loading import from_content, read_content
 from modicum.pipeline import StreamPipeline
 from modicum.pipeline.kinds import IGNORED
@@ -74,6 +75,8 @@ def numbers(learner: Any) -> dict[str, Any]:
         facts |= _mixture_numbers(learner)
     if hasattr(learner, "predict_items"):
         facts |= _topic_numbers(learner)
+    if hasattr(learner, "conditional_entropy"):
+        facts |= _information_numbers(learner)
     if is_classifier(learner):
         facts |= {"classes": learner.classes_, "accuracy": learner.accuracy_, "candidates": learner.candidates_}
     history = getattr(learner, "history_", {})
@@ -114,6 +117,17 @@ def _topic_numbers(learner: Any) -> dict[str, Any]:
     for k, topic in enumerate(topics):
         topic |= {"mean": learner.components_[k]} if words is None else {"words": words[k]}
     return {"documents": learner.n_documents_, "topics": topics}
+
+
+def _information_numbers(learner: Any) -> dict[str, Any]:
+    sizes = {"count": learner.n_clusters_, "names": learner.classes_, "sizes": learner.weights_ * learner.n_seen_}
+    return {
+        "clusters": sizes,
+        "mutual_information": learner.mutual_information_,
+        "regularization": learner.regularization_,
+        "choice": learner.choice_,
+        "is_sure": not doubt(learner),
+    }
 
 
 def _guarantee(learner: Any) -> dict[str, Any]:
@@ -170,6 +184,8 @@ def describe(learner: Any) -> dict[str, Any]:
         facts |= _mixture(learner)
     if hasattr(learner, "predict_items"):
         facts |= _topics(learner)
+    if hasattr(learner, "conditional_entropy"):
+        facts |= _information(learner)
     if is_classifier(learner):
         facts |= _classifier(learner)
     history = getattr(learner, "history_", {})
@@ -232,6 +248,21 @@ def _topics(learner: Any) -> dict[str, Any]:
     shown = [f"{k:>4} {shares[k]:>6.1%}  {', '.join(words[k][:MOST_WORDS])}" for k in largest[:MOST_TOPICS]]
     more = [f"and {len(shares) - MOST_TOPICS:,} more"] if len(shares) > MOST_TOPICS else []
     return facts | {"topics": NEW_LINE.join([f"{len(shares)}", *shown, *more])}
+
+
+def _information(learner: Any) -> dict[str, Any]:
+    """Facts about clusters that a classifier tells apart."""
+    names, shares = learner.classes_, learner.weights_
+    largest = np.argsort(-shares, kind="stable")
+    word = "" if known_labels(learner) else "cluster "
+    facts = {
+        "clusters": f"{len(names)}: {_some([f'{word}{names[k]} {shares[k]:.1%}' for k in largest])}",
+        "information": f"{max(0.0, learner.mutual_information_):.4g} nats, of at most {np.log(len(names)):.4g}",
+        "regularization": f"{learner.regularization_:.4g}, {how_chosen(learner)}",
+        "labels": known_labels(learner),
+        "not sure": doubt(learner),
+    }
+    return {name: text for name, text in facts.items() if text}
 
 
 def _classifier(learner: Any) -> dict[str, Any]:

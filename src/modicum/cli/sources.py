@@ -73,7 +73,7 @@ class Reading(TextReading):
     """How a source is read."""
 
     columns: Columns = None
-    target: Annotated[str | None, typer.Option(help="Column with the targets.")] = None
+    target: Annotated[str | None, typer.Option(help="Column with the targets; for rim, cells may be blank.")] = None
     weight: Annotated[str | None, typer.Option(help="Column with the weights of rows.")] = None
     chunk_size: ChunkSize = None
     passes: Annotated[int, typer.Option(help="How often to go through the source.")] = 1

@@ -33,7 +33,7 @@ def suggest(
     modicum fit svc may be given, so that C is that of the model you want.
     """
     check_writing(source, csv=csv, table=table)
-    own = o.own_scale(StreamSVC, given)
+    own = o.own_values(StreamSVC, given, Preparing)
     reading = Preparing.take_from(given)
     given |= own
     model = o.make_learner(StreamSVC, {"C": grid, **given})

@@ -1,6 +1,8 @@
-"""Clustering: exemplars that represent the rows of a stream, and online k-means."""
+"""Clustering: exemplars of a stream, clusters that a classifier tells apart (RIM), and online k-means."""
 
 from modicum.cluster.exemplars import ExemplarClustering
+from modicum.cluster.kernel_rim import KernelRIM
 from modicum.cluster.online_kmeans import OnlineKMeans
+from modicum.cluster.rim import RIM
 
-__all__ = ["ExemplarClustering", "OnlineKMeans"]
+__all__ = ["RIM", "ExemplarClustering", "KernelRIM", "OnlineKMeans"]

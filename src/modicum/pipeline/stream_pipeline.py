@@ -464,15 +464,20 @@ class StreamPipeline(TakesTables):
         answer = self._ask("table", X, *(() if y is None else (y,)))
         records = self._ready()._records
         if records is not None:
-            keyed = {name for name, column in answer.items() if np.asarray(column).dtype.kind == "i" and name != "row"}
+            others = [name for name in answer if name not in ("row", "prediction")]
+            keyed = {name for name in others if np.asarray(answer[name]).dtype.kind == "i"}
             answer |= {name: _as_ids(records, answer[name]) for name in keyed}
         return answer
 
     def picks(self) -> Picks | None:
         """The original rows of what the learner picked, with all their columns."""
+        found = self.learner_.picks()
+        return None if found is None else self.originals(found)
+
+    def originals(self, found: Picks) -> Picks:
+        """Rows that the learner keeps, such as RIM's `typical` ones, as they were before they were prepared."""
         ready = self._ready()
-        found = ready._fitted[-1].picks()
-        if found is None or ready._records is None:
+        if ready._records is None:
             return found
         rows, ids = ready._records.find(found.ids)
         if (found.ids < 0).any() and ready.encoder_ is not None:

@@ -6,8 +6,15 @@ Each figure is a function that returns a `matplotlib.figure.Figure`. pyplot is n
 from modicum.plot.classifiers import accuracy_over_stream, confusion_matrix, largest_weights, weight_images
 from modicum.plot.clusters import cluster_sizes
 from modicum.plot.coresets import coreset_map, point_weights
-from modicum.plot.curves import components_over_stream, history_over_stream, utility_over_stream, value_over_stream
+from modicum.plot.curves import (
+    clusters_over_stream,
+    components_over_stream,
+    history_over_stream,
+    utility_over_stream,
+    value_over_stream,
+)
 from modicum.plot.images import exemplar_images
+from modicum.plot.information import regularization_path
 from modicum.plot.maps import exemplar_map, prototype_map
 from modicum.plot.mixtures import component_images, component_map
 from modicum.plot.predictions import interval_coverage, predicted_and_true
@@ -20,6 +27,7 @@ from modicum.plot.tradeoffs import data_time, risk_by_points, risk_time, search_
 __all__ = [
     "accuracy_over_stream",
     "cluster_sizes",
+    "clusters_over_stream",
     "component_images",
     "component_map",
     "components_over_stream",
@@ -35,6 +43,7 @@ __all__ = [
     "point_weights",
     "predicted_and_true",
     "prototype_map",
+    "regularization_path",
     "risk_by_points",
     "risk_time",
     "search_path",

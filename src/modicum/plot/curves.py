@@ -46,11 +46,16 @@ def components_over_stream(mixture: Any) -> "Figure":
     """The number of components, and the free energy per row as a faint second curve."""
     history = mixture.history_
     n_seen = history["n_seen"]
-    figure, axes = curve(n_seen, history["components"], "components")
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    if np.ptp(history["components"]) == 0:
-        axes.set_ylim(history["components"][0] - 1, history["components"][0] + 1)  # room for ticks at integers
+    figure, axes = count_curve(n_seen, history["components"], "components")
     second_curve(axes, n_seen, history["free_energy"] / n_seen, "free energy per row", filled=False)
+    return figure
+
+
+def clusters_over_stream(learner: Any) -> "Figure":
+    """The number of clusters that RIM found, and the information as a faint second curve."""
+    history = learner.history_
+    figure, axes = count_curve(history["n_seen"], history["clusters"], "clusters")
+    second_curve(axes, history["n_seen"], history["information"], "information", filled=False)
     return figure
 
 
@@ -73,6 +78,15 @@ def curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]:
     format_ticks(axes.xaxis, short)
     format_ticks(axes.yaxis, lambda value: short(value) if abs(value) >= 1e6 else f"{value:,.8g}")
     axes.margins(x=0.02)
+    return figure, axes
+
+
+def count_curve(n_seen: np.ndarray, y: np.ndarray, name: str) -> tuple["Figure", Any]:
+    """A curve of whole numbers."""
+    figure, axes = curve(n_seen, y, name)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    if np.ptp(y) == 0:
+        axes.set_ylim(y[0] - 1, y[0] + 1)  # room for ticks at integers
     return figure, axes
 
 

@@ -179,15 +179,21 @@ def _table(exhibit: Exhibit, cells: dict[str, list[Any]]) -> tuple[Table, str]:
 
 def _own_columns(exhibit: Exhibit, names: list[str]) -> dict[str, list[Any]]:
     """Targets and the rows themselves, as columns; a sparse row as its largest entries."""
-    rows = exhibit.rows
-    names = names or [f"x{i}" for i in range(rows.shape[1])]
     columns = {} if exhibit.targets is None else {"target": list(exhibit.targets)}
+    return columns | row_columns(exhibit.rows, names)
+
+
+def row_columns(rows: Any, names: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Rows as columns by name; a sparse row as its largest entries, an object as its text."""
+    if isinstance(rows, list):
+        return {"row": [clipped(str(row)) for row in rows]}
+    names = names or [f"x{i}" for i in range(rows.shape[1])]
     if is_sparse(rows):
-        return columns | {"largest entries": [_entries(rows[i], names) for i in range(rows.shape[0])]}
-    return columns | {name: list(rows[:, i]) for i, name in enumerate(names)}
+        return {"largest entries": [_entries(rows[i], names) for i in range(rows.shape[0])]}
+    return {name: list(rows[:, i]) for i, name in enumerate(names)}
 
 
-def _entries(row: Any, names: list[str]) -> str:
+def _entries(row: Any, names: Sequence[str]) -> str:
     order = np.argsort(-np.abs(row.data), kind="stable")[:MOST_ENTRIES]
     text = ", ".join(f"{names[row.indices[i]]}: {row.data[i]:.3g}" for i in order)
     return text + (", …" if len(row.data) > MOST_ENTRIES else "")

@@ -108,6 +108,7 @@ class Cards(Block):
 
     kind = "cards"
     cards: Sequence[Card]
+    heading: str = ""
 
     @property
     def pictures(self) -> bool:

@@ -42,6 +42,12 @@ def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any
     """A figure and its axes, with a light grid and no frame but the bottom line."""
     figure = empty_figure(height, width)
     axes = figure.subplots()
+    plain_axes(axes)
+    return figure, axes
+
+
+def plain_axes(axes: Any) -> None:
+    """Give axes a light grid and no frame but the bottom line."""
     axes.set_facecolor("none")
     for side, spine in axes.spines.items():
         spine.set_visible(side == "bottom")
@@ -49,7 +55,6 @@ def new_figure(height: float = 2.7, width: float = WIDTH) -> tuple["Figure", Any
     axes.grid(axis="y", color=LIGHT["line"], linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(colors=LIGHT["soft"], labelsize=FONT, length=0, pad=5)
-    return figure, axes
 
 
 def name_axes(axes: Any, x: str, y: str) -> None:

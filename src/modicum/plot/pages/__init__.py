@@ -13,6 +13,7 @@ from modicum.plot.pages.any_learner import any_learner
 from modicum.plot.pages.classifiers import stream_svc
 from modicum.plot.pages.coresets import kmeans_coreset, mixture_coreset, stream_gaussian_mixture, stream_kmeans
 from modicum.plot.pages.exemplars import exemplar_clustering
+from modicum.plot.pages.information import information_clusterer
 from modicum.plot.pages.mixtures import memory_bounded_mixture
 from modicum.plot.pages.online_kmeans import online_kmeans
 from modicum.plot.pages.regressors import krls, prototype_regressor, sparse_gp
@@ -23,6 +24,7 @@ from modicum.plot.pages.topics import memory_bounded_topic_model
 
 PAGES: dict[str, Callable[[Any, Context], Content]] = {
     "ExemplarClustering": exemplar_clustering,
+    "InformationClusterer": information_clusterer,
     "KMeansCoreset": kmeans_coreset,
     "KRLS": krls,
     "Learner": any_learner,

@@ -1,0 +1,60 @@
+"""Multilogit models: p(y = k | x) proportional to exp(w_k . x + b_k) (gomes2010rim, eq. 5.4.1)."""
+
+from typing import Any
+
+import numpy as np
+
+from modicum.cluster.information.objective import TILE, log_softmax
+from modicum.numeric.parallel import run_tiles
+from modicum.rules.invariants import Array
+from modicum.state.part import Part
+
+
+class Multilogit(Part):
+    """Weights and biases of categories."""
+
+    _invariants = {
+        "weights": Array("float64", "n_inputs", "n_categories"),
+        "biases": Array("float64", "n_categories"),
+    }
+
+    def __init__(self, weights: np.ndarray, biases: np.ndarray):
+        self.weights = np.ascontiguousarray(weights)  # (m, k); products round as they do after loading
+        self.biases = biases
+
+    @classmethod
+    def of(cls, params: np.ndarray, n_categories: int) -> "Multilogit":
+        """The model of parameters in one vector."""
+        return cls(params[:-n_categories].reshape(-1, n_categories).copy(), params[-n_categories:].copy())
+
+    @classmethod
+    def zero(cls, n_inputs: int, n_categories: int) -> "Multilogit":
+        """The model that gives all categories the same probability."""
+        return cls(np.zeros((n_inputs, n_categories)), np.zeros(n_categories))
+
+    def __len__(self) -> int:
+        return len(self.biases)
+
+    @property
+    def params(self) -> np.ndarray:
+        """All parameters as one vector, for minimisers."""
+        return np.concatenate([self.weights.ravel(), self.biases])
+
+    def keep(self, categories: np.ndarray) -> "Multilogit":
+        """The model of some of the categories."""
+        return Multilogit(self.weights[:, categories], self.biases[categories])
+
+    def log_proba(self, rows: Any) -> np.ndarray:
+        """Logarithms of the probabilities of categories, of shape (n, k)."""
+        weights, biases = self.weights.astype(rows.dtype), self.biases.astype(rows.dtype)
+        out = np.empty((rows.shape[0], len(self)), rows.dtype)
+
+        def work(tile: slice) -> None:
+            log_softmax(rows[tile] @ weights + biases, out=out[tile])
+
+        run_tiles(work, len(out), TILE)
+        return out
+
+    def sizes(self, rows: Any, shares: np.ndarray) -> np.ndarray:
+        """The share q_k of each category among rows."""
+        return shares @ np.exp(self.log_proba(rows))

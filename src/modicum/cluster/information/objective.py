@@ -1,0 +1,134 @@
+"""The objective of regularised information maximisation and its gradient (gomes2010rim, eq. 5.3.2 to 5.4.3, 5.6).
+
+For rows x_i of shares s_i (summing to 1) and a multilogit model p_ki = p(y = k | x_i),
+
+    F = tau (sum_i s_i sum_k p_ki log p_ki - sum_k q_k log(q_k / d_k)) - lambda sum_k |w_k|^2
+        + mean over labelled rows of log p(y_i | x_i),                                       q_k = sum_i s_i p_ki,
+
+where d are the proportions expected of the categories. Without labels and with d = 1 this is the mutual information
+I(y; x) minus the penalty. The gradient by the logits of row i is
+
+    s_i tau p_ki (log(p_ki d_k / q_k) - sum_c p_ci log(p_ci d_c / q_c))
+
+and that of the label: value and gradient take one pass over the rows for the probabilities and one for the sums.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.numeric.parallel import run_tiles
+
+TILE = 2048  # rows: their probabilities stay in the cache
+LEAST_SHARE = 1e-300  # of a category, so that its logarithm is finite
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows with known categories."""
+
+    rows: np.ndarray
+    categories: np.ndarray
+    n_classes: int = 0  # at least so many categories belong to labels, though rows of some may be missing
+
+
+class Objective:
+    """Value and gradient of F for parameters [w, b] as one vector; minus both, as minimisers expect them."""
+
+    def __init__(
+        self,
+        rows: Any,
+        shares: np.ndarray,
+        n_categories: int,
+        regularization: float,
+        *,
+        log_prior: np.ndarray | None = None,
+        labels: Labelled | None = None,
+        tau: float = 1.0,
+    ):
+        self.rows = rows
+        self.shares = shares
+        self.n_categories = n_categories
+        self.regularization = regularization
+        self.log_prior = np.zeros(n_categories) if log_prior is None else log_prior
+        self.labels = labels
+        self.tau = tau
+        self._logs = np.empty((rows.shape[0], n_categories), rows.dtype)  # log p_ki, then the gradient by the logits
+
+    def __call__(self, params: np.ndarray) -> tuple[float, np.ndarray]:
+        W, b = self.unpack(params)
+        sizes, negative_entropy = self._forward(W, b)
+        log_sizes = np.log(np.maximum(sizes, LEAST_SHARE))
+        information = negative_entropy - sizes @ (log_sizes - self.log_prior)
+        value = self.tau * information - self.regularization * np.vdot(W, W)
+        likelihood, residuals = self._label_terms()
+        gradient_W, gradient_b = self._backward(log_sizes - self.log_prior, residuals)
+        gradient_W -= 2.0 * self.regularization * W
+        return -(value + likelihood), -np.concatenate([gradient_W.ravel(), gradient_b])
+
+    def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of shape (d, k), and biases."""
+        return params[: -self.n_categories].reshape(-1, self.n_categories), params[-self.n_categories :]
+
+    def _forward(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
+        """Fill in log p; returns the shares q of the categories and sum_i s_i sum_k p_ki log p_ki."""
+        rows, shares, logs = self.rows, self.shares, self._logs
+        weights, bias = W.astype(logs.dtype), b.astype(logs.dtype)
+        n_tiles = -(-len(shares) // TILE)
+        sizes, negative_entropies = np.zeros((n_tiles, self.n_categories)), np.zeros(n_tiles)
+
+        def work(tile: slice) -> None:
+            log_p = log_softmax(rows[tile] @ weights + bias, out=logs[tile])
+            p = np.exp(log_p)
+            at, share = tile.start // TILE, shares[tile]
+            sizes[at] = share @ p
+            p *= log_p
+            negative_entropies[at] = share @ p.sum(axis=1)
+
+        run_tiles(work, len(shares), TILE)
+        return sizes.sum(axis=0), float(negative_entropies.sum())
+
+    def _label_terms(self) -> tuple[float, np.ndarray | None]:
+        """The mean log-likelihood of the labels, and its gradient by the logits of the labelled rows."""
+        if self.labels is None:
+            return 0.0, None
+        log_p = self._logs[self.labels.rows].astype(np.float64)
+        every = np.arange(len(log_p))
+        residuals = -np.exp(log_p)
+        residuals[every, self.labels.categories] += 1.0
+        return float(log_p[every, self.labels.categories].mean()), residuals / len(log_p)
+
+    def _backward(self, log_excess: np.ndarray, residuals: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients by weights and biases, from log(q / d) and the gradient of the labels."""
+        rows, shares, logs, tau = self.rows, self.shares, self._logs, self.tau
+        offset = log_excess.astype(logs.dtype)
+        scaled = (tau * shares).astype(logs.dtype)
+        tiles_W = np.zeros((-(-len(shares) // TILE), rows.shape[1], self.n_categories))
+        tiles_b = np.zeros((len(tiles_W), self.n_categories))
+
+        def work(tile: slice) -> None:
+            log_p = logs[tile]
+            p = np.exp(log_p)
+            log_p -= offset
+            log_p -= np.einsum("ik,ik->i", p, log_p)[:, None]
+            log_p *= p
+            log_p *= scaled[tile, None]
+
+        def reduce(tile: slice) -> None:
+            at, gradient = tile.start // TILE, logs[tile]
+            tiles_W[at] = rows[tile].T @ gradient
+            tiles_b[at] = gradient.sum(axis=0, dtype=np.float64)
+
+        run_tiles(work, len(shares), TILE)
+        if residuals is not None and self.labels is not None:
+            np.add.at(logs, self.labels.rows, residuals.astype(logs.dtype))  # a row may have several labels
+        run_tiles(reduce, len(shares), TILE)
+        return tiles_W.sum(axis=0), tiles_b.sum(axis=0)
+
+
+def log_softmax(logits: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Logarithms of the probabilities of categories, row by row."""
+    logits = np.subtract(logits, logits.max(axis=1, keepdims=True), out=out)
+    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return logits

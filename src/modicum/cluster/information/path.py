@@ -1,0 +1,110 @@
+"""Models along rising regularisations, each started from the one before (gomes2010rim, section 5.4).
+
+A model of the next regularisation starts from the present one with its logits scaled down. As it stands a model is too
+sure of its categories: they would neither merge nor vanish where the objective asks for it. A falling path is no use:
+categories do not come back.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from modicum.cluster.information.multilogit import Multilogit
+from modicum.cluster.information.priors import Prior
+from modicum.cluster.information.solve import Fit, Problem, Settings, maximize
+from modicum.cluster.information.start import oversegment
+
+GRID = np.geomspace(1e-5, 3e-2, 16)  # of regularisations, for features of total variance 1: steps of 1.7
+SOFTEN = 0.5  # of the logits at a step: 0.2 loses clusters that are there, 1 keeps some that are not
+FINEST = 1.1  # least step between regularisations where the number of clusters drops fast
+FAST = 0.25  # a fast drop: by more than this share of the clusters, and by more than one
+START = 1e-5  # regularisation of the supervised fit: stronger ones merge categories before the path begins
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model of the path."""
+
+    regularization: float
+    n_clusters: int
+    fit: Fit
+
+
+@dataclass(frozen=True)
+class Path:
+    """What was found at each regularisation, in rising order."""
+
+    regularizations: np.ndarray
+    n_clusters: np.ndarray  # categories that are the most probable ones of some row
+    values: np.ndarray  # of the objective
+    models: tuple[Multilogit, ...]
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    @property
+    def mutual_information(self) -> np.ndarray:
+        """The objective without its penalty: for equal expected proportions, I(y; x)."""
+        penalties = [np.vdot(model.weights, model.weights) for model in self.models]
+        return self.values + self.regularizations * penalties
+
+    def labels(self, rows: Any) -> np.ndarray:
+        """The cluster of each row by each model, of shape (models, n)."""
+        return np.array([model.log_proba(rows).argmax(axis=1) for model in self.models])
+
+
+def sweep(
+    problem: Problem,
+    max_clusters: int,
+    n_init: int,
+    prior: Prior,
+    rng: np.random.Generator,
+    *,
+    regularizations: np.ndarray = GRID,
+    fine: bool = True,
+    tol: float = 1e-5,
+) -> Path:
+    """The path from a k-means over-segmentation; `fine` takes smaller steps where the number of clusters drops fast."""
+
+    def point(regularization: float, start: Multilogit) -> Point:
+        fit = maximize(problem, Settings(regularization, prior, tol=tol), start)
+        return Point(regularization, len(np.unique(fit.model.log_proba(problem.rows).argmax(axis=1))), fit)
+
+    def until(before: Point, regularization: float) -> Iterator[Point]:
+        after = point(regularization, soften(before.fit.model))
+        if fine and is_fast(before.n_clusters, after.n_clusters) and regularization > FINEST**2 * before.regularization:
+            first = list(until(before, (before.regularization * regularization) ** 0.5))
+            yield from (*first, *until(first[-1], regularization))
+        else:
+            yield after
+
+    n_categories = min(max_clusters, problem.rows.shape[0])
+    points = [point(regularizations[0], oversegment(problem, n_categories, n_init, START, rng))]
+    for regularization in regularizations[1:]:
+        points += until(points[-1], regularization)
+    return Path(
+        np.array([point.regularization for point in points]),
+        np.array([point.n_clusters for point in points]),
+        np.array([point.fit.value for point in points]),
+        tuple(point.fit.model for point in points),
+    )
+
+
+def soften(model: Multilogit) -> Multilogit:
+    """The model with its logits scaled down."""
+    return Multilogit(SOFTEN * model.weights, SOFTEN * model.biases)
+
+
+def is_fast(before: int, after: int) -> bool:
+    """Whether the number of clusters drops so much that a finer step may find numbers in between."""
+    return before - after > max(1.0, FAST * before)
+
+
+def check_regularizations(given: Any) -> np.ndarray:
+    """Regularisations in rising order; a ValueError if some are not positive numbers."""
+    found = np.unique(np.asarray(given, np.float64))
+    if not found.size or not (np.isfinite(found) & (found > 0)).all():
+        raise ValueError(f"regularizations must be positive numbers, such as [1e-4, 1e-3]; got {given!r}.")
+    return found
