@@ -18,7 +18,17 @@ from common import RESULTS, thread_env
 
 HERE = Path(__file__).resolve().parent
 SCRIPTS = {path.stem: path for folder in ("speed", "papers") for path in sorted((HERE / folder).glob("*.py"))}
-WITH_PEERS = ("coreset_kmeans", "coreset_stream", "dp_mixture", "exemplars", "linear", "logdet", "sparse_gp", "topics")
+WITH_PEERS = (
+    "coreset_kmeans",
+    "coreset_stream",
+    "dp_mixture",
+    "exemplars",
+    "linear",
+    "logdet",
+    "rim",
+    "sparse_gp",
+    "topics",
+)
 
 
 def main():

@@ -38,7 +38,8 @@ def section(name, folder=RESULTS):
     result = json.loads(path.read_text())
     tables = {key: markdown(table["columns"], table["rows"]) for key, table in result["tables"].items()}
     words = {True: "met", False: "**not met**", None: "unknown"}
-    tables["bars"] = markdown(BARS, [{**bar, "verdict": words[bar["met"]]} for bar in result["bars"]])
+    if result["bars"]:
+        tables["bars"] = markdown(BARS, [{**bar, "verdict": words[bar["met"]]} for bar in result["bars"]])
     if part and part not in tables:
         sys.exit(f"bench:{name}: {result_name} has no table {part}, only {', '.join(tables)}")
     texts = [tables[part]] if part else list(tables.values())
