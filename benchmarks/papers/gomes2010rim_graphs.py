@@ -63,7 +63,7 @@ def runs(K, y, seed):
         with Meter() as meter:
             model = maximize(problem, Settings(lam, Prior()), start).model
         seconds = before.cpu_seconds + first.cpu_seconds + meter.cpu_seconds
-        labels = model.log_proba(Z).argmax(axis=1)
+        labels = model.labels(Z)
         yield "kernel RIM", lam, len(model), adjusted_rand_score(y, labels), seconds
     for k in NUMBERS:
         with Meter() as meter:

@@ -80,7 +80,7 @@ def contest(problem, X_test, y_test, rng):
         "entropy": minimize_entropy(problem, 10, ENTROPY, TAUS[len(problem.labels.rows)]),
         "rim": rim,
     }
-    accuracies = {name: np.mean(model.log_proba(X_test).argmax(axis=1) == y_test) for name, model in models.items()}
+    accuracies = {name: np.mean(model.labels(X_test) == y_test) for name, model in models.items()}
     return {**accuracies, "tau": settings.tau, "log10": np.log10(settings.regularization), "cpu": meter.cpu_seconds}
 
 
@@ -88,7 +88,7 @@ def latent(problem, y, n_classes, rng):
     """How many latent categories there are, and the share of rows of digits without labels that they get."""
     settings = choose_settings(problem, n_classes, rng, taus=(1.0,))  # with less, no new classes
     fit = fit_labelled(problem, n_classes, 50, settings, 1, rng)
-    found = fit.model.log_proba(problem.rows).argmax(axis=1)
+    found = fit.model.labels(problem.rows)
     new = found >= n_classes
     majority = sum(np.bincount(y[found == k]).max() for k in np.unique(found[new]))
     return {

@@ -57,7 +57,7 @@ def sweep(seeds):
             regularization = lam / ROWS / scale**2
             with Meter() as meter:
                 fit = maximize(problem, Settings(regularization, Prior()), start)
-            ari = adjusted_rand_score(label, fit.model.log_proba(problem.rows).argmax(axis=1))
+            ari = adjusted_rand_score(label, fit.model.labels(problem.rows))
             found[lam].append((regularization, len(fit.model), ari, fit.n_iter, meter.cpu_seconds))
     return [one_line(lam, np.array(runs)) for lam, runs in found.items()]
 
@@ -121,7 +121,7 @@ def plot(result, seed):
     for (name, model), (top, bottom) in zip(found.items(), panels.T[:3], strict=True):
         log_p = model.log_proba(grid)
         category = np.unique(log_p.argmax(axis=1), return_inverse=True)[1]
-        count = len(np.unique(model.log_proba((rows - mean) / scale).argmax(axis=1)))
+        count = len(np.unique(model.labels((rows - mean) / scale)))
         entropy = -(np.exp(log_p) * log_p).sum(axis=1)
         colors = ListedColormap(plt.get_cmap("Pastel1")(np.arange(category.max() + 1) % 9))
         extent = {"extent": (-edge, edge, -edge, edge), "origin": "lower", "interpolation": "nearest"}

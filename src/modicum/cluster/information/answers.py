@@ -152,7 +152,7 @@ class InformationAnswers(Clusterer):
     def _central(self, count: int) -> list[np.ndarray]:
         """Sampled rows of each cluster nearest to the mean of its features, as numbers; none of a cluster without."""
         features = self._solution.features(self._sample.points_)
-        labels = self._solution.model.log_proba(features).argmax(axis=1)
+        labels = self._solution.model.labels(features)
         return [_nearest_mean(features, np.flatnonzero(labels == k), count) for k in range(self.n_clusters_)]
 
     def _picks(self, kind: str, at: np.ndarray) -> Picks:

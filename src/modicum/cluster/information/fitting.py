@@ -62,7 +62,7 @@ def find(
         found = _clusters(problem, request, earlier, source, rng)
     else:
         found = _classes(problem, request, rng)
-    labels = found.model.log_proba(problem.rows).argmax(axis=1)
+    labels = found.model.labels(problem.rows)
     before = np.zeros_like(labels) if earlier is None else earlier
     shared = np.zeros((len(found.model), int(before.max()) + 1))
     np.add.at(shared, (labels, before), problem.shares)

@@ -141,7 +141,7 @@ class InformationClusterer(InformationAnswers):
         earlier = None
         if hasattr(self, "_solution"):
             rows = self._sample_problem(self._solution.features).rows
-            earlier = self._solution.model.log_proba(rows).argmax(axis=1)
+            earlier = self._solution.model.labels(rows)
         request, last = self._request(), None
         if earlier is not None and self._labelled is None and n_seen < choice_growth * self._solution.chosen_at:
             last = self._solution

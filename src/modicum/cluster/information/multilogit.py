@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from modicum.cluster.information.objective import TILE, log_softmax
+from modicum.cluster.information.objective import TILE, log_softmax, logits
 from modicum.numeric.parallel import run_tiles
 from modicum.rules.invariants import Array
 from modicum.state.part import Part
@@ -46,13 +46,18 @@ class Multilogit(Part):
 
     def log_proba(self, rows: Any) -> np.ndarray:
         """Logarithms of the probabilities of categories, of shape (n, k)."""
+        found = self._logits(rows)
+        run_tiles(lambda tile: log_softmax(found[:, tile]), rows.shape[0], TILE)
+        return found.T
+
+    def labels(self, rows: Any) -> np.ndarray:
+        """The most probable category of each row."""
+        return self._logits(rows).argmax(axis=0)
+
+    def _logits(self, rows: Any) -> np.ndarray:
         weights, biases = self.weights.astype(rows.dtype), self.biases.astype(rows.dtype)
-        out = np.empty((rows.shape[0], len(self)), rows.dtype)
-
-        def work(tile: slice) -> None:
-            log_softmax(rows[tile] @ weights + biases, out=out[tile])
-
-        run_tiles(work, len(out), TILE)
+        out = np.empty((len(self), rows.shape[0]), rows.dtype)
+        run_tiles(lambda tile: logits(rows[tile], weights, biases, out[:, tile]), rows.shape[0], TILE)
         return out
 
     def sizes(self, rows: Any, shares: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from modicum.numeric.parallel import run_tiles
+from modicum.rows import is_sparse
 
 TILE = 2048  # rows: their probabilities stay in the cache
 LEAST_SHARE = 1e-300  # of a category, so that its logarithm is finite
@@ -54,7 +55,7 @@ class Objective:
         self.log_prior = np.zeros(n_categories) if log_prior is None else log_prior
         self.labels = labels
         self.tau = tau
-        self._logs = np.empty((rows.shape[0], n_categories), rows.dtype)  # log p_ki, then the gradient by the logits
+        self._logs = np.empty((n_categories, rows.shape[0]), rows.dtype)  # log p_ki, then the gradient by the logits
 
     def __call__(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         W, b = self.unpack(params)
@@ -79,12 +80,12 @@ class Objective:
         sizes, negative_entropies = np.zeros((n_tiles, self.n_categories)), np.zeros(n_tiles)
 
         def work(tile: slice) -> None:
-            log_p = log_softmax(rows[tile] @ weights + bias, out=logs[tile])
-            p = np.exp(log_p)
+            log_p = logits(rows[tile], weights, bias, out=logs[:, tile])
+            p = log_softmax(log_p)
             at, share = tile.start // TILE, shares[tile]
-            sizes[at] = share @ p
+            sizes[at] = p @ share
             p *= log_p
-            negative_entropies[at] = share @ p.sum(axis=1)
+            negative_entropies[at] = (p @ share).sum()
 
         run_tiles(work, len(shares), TILE)
         return sizes.sum(axis=0), float(negative_entropies.sum())
@@ -93,7 +94,7 @@ class Objective:
         """The mean log-likelihood of the labels, and its gradient by the logits of the labelled rows."""
         if self.labels is None:
             return 0.0, None
-        log_p = self._logs[self.labels.rows].astype(np.float64)
+        log_p = self._logs[:, self.labels.rows].T.astype(np.float64)
         every = np.arange(len(log_p))
         residuals = -np.exp(log_p)
         residuals[every, self.labels.categories] += 1.0
@@ -102,33 +103,42 @@ class Objective:
     def _backward(self, log_excess: np.ndarray, residuals: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Gradients by weights and biases, from log(q / d) and the gradient of the labels."""
         rows, shares, logs, tau = self.rows, self.shares, self._logs, self.tau
-        offset = log_excess.astype(logs.dtype)
+        offset = log_excess.astype(logs.dtype)[:, None]
         scaled = (tau * shares).astype(logs.dtype)
         tiles_W = np.zeros((-(-len(shares) // TILE), rows.shape[1], self.n_categories))
         tiles_b = np.zeros((len(tiles_W), self.n_categories))
 
         def work(tile: slice) -> None:
-            log_p = logs[tile]
+            log_p = logs[:, tile]
             p = np.exp(log_p)
             log_p -= offset
-            log_p -= np.einsum("ik,ik->i", p, log_p)[:, None]
+            log_p -= np.einsum("ki,ki->i", p, log_p)
             log_p *= p
-            log_p *= scaled[tile, None]
+            log_p *= scaled[tile]
 
         def reduce(tile: slice) -> None:
-            at, gradient = tile.start // TILE, logs[tile]
-            tiles_W[at] = rows[tile].T @ gradient
-            tiles_b[at] = gradient.sum(axis=0, dtype=np.float64)
+            at, gradient = tile.start // TILE, logs[:, tile]
+            tiles_W[at] = rows[tile].T @ gradient.T
+            tiles_b[at] = gradient.sum(axis=1, dtype=np.float64)
 
         run_tiles(work, len(shares), TILE)
         if residuals is not None and self.labels is not None:
-            np.add.at(logs, self.labels.rows, residuals.astype(logs.dtype))  # a row may have several labels
+            np.add.at(logs.T, self.labels.rows, residuals.astype(logs.dtype))  # a row may have several labels
         run_tiles(reduce, len(shares), TILE)
         return tiles_W.sum(axis=0), tiles_b.sum(axis=0)
 
 
-def log_softmax(logits: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Logarithms of the probabilities of categories, row by row."""
-    logits = np.subtract(logits, logits.max(axis=1, keepdims=True), out=out)
-    logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
-    return logits
+def logits(rows: Any, weights: np.ndarray, biases: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Logits of shape (k, n): sums over few categories are faster down the columns than along rows of that length."""
+    np.add((rows @ weights).T if is_sparse(rows) else weights.T @ rows.T, biases[:, None], out=out)
+    return out
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Turn logits of shape (k, n) into logarithms of the probabilities of categories; returns the probabilities."""
+    logits -= logits.max(axis=0)
+    p = np.exp(logits)
+    total = p.sum(axis=0)
+    logits -= np.log(total)
+    p /= total
+    return p

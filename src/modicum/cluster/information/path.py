@@ -52,7 +52,7 @@ class Path:
 
     def labels(self, rows: Any) -> np.ndarray:
         """The cluster of each row by each model, of shape (models, n)."""
-        return np.array([model.log_proba(rows).argmax(axis=1) for model in self.models])
+        return np.array([model.labels(rows) for model in self.models])
 
 
 def sweep(
@@ -70,7 +70,7 @@ def sweep(
 
     def point(regularization: float, start: Multilogit) -> Point:
         fit = maximize(problem, Settings(regularization, prior, tol=tol), start)
-        return Point(regularization, len(np.unique(fit.model.log_proba(problem.rows).argmax(axis=1))), fit)
+        return Point(regularization, len(np.unique(fit.model.labels(problem.rows))), fit)
 
     def until(before: Point, regularization: float) -> Iterator[Point]:
         after = point(regularization, soften(before.fit.model))

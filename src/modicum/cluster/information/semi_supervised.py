@@ -120,14 +120,14 @@ def _with_latent(problem: Problem, model: Multilogit, segments: np.ndarray) -> M
     empty = empty[sizes[empty] > 0.0]
     numbers = np.full(len(sizes), -1)
     numbers[empty] = len(model) + np.arange(len(empty))
-    known = model.log_proba(problem.rows).argmax(axis=1)
+    known = model.labels(problem.rows)
     categories = np.where(numbers[segments] < 0, known, numbers[segments])
     return supervised(problem, categories, len(model) + len(empty), SOFT)
 
 
 def _populated(model: Multilogit, rows: Any, n_classes: int) -> np.ndarray:
     """The labelled classes, and latent categories that are the most probable one of some row."""
-    return np.union1d(np.arange(n_classes), model.log_proba(rows).argmax(axis=1))
+    return np.union1d(np.arange(n_classes), model.labels(rows))
 
 
 def choose_settings(
@@ -194,7 +194,7 @@ def _latent_hits(fold: Fold, n_classes: int, settings: Settings, segments: np.nd
 
 
 def _correct(fit: Fit, problem: Problem, held_out: Labelled) -> np.ndarray:
-    found = fit.model.log_proba(problem.rows[held_out.rows]).argmax(axis=1)
+    found = fit.model.labels(problem.rows[held_out.rows])
     return (found == held_out.categories).astype(np.float64)
 
 

@@ -109,11 +109,10 @@ def objective_of(problem: Problem, settings: Settings, log_prior: np.ndarray) ->
 
 def _alive(model: Multilogit, problem: Problem, *, populated: bool) -> np.ndarray:
     """Categories that have rows, by their mass or as the most probable one; those of labels always stay."""
-    log_p = model.log_proba(problem.rows)
     if populated:
-        alive = np.bincount(log_p.argmax(axis=1), minlength=len(model)) > 0
+        alive = np.bincount(model.labels(problem.rows), minlength=len(model)) > 0
     else:
-        alive = problem.shares @ np.exp(log_p) > problem.vanished
+        alive = model.sizes(problem.rows, problem.shares) > problem.vanished
     alive[: problem.n_classes] = True
     return np.flatnonzero(alive)
 
