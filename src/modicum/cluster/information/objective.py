@@ -27,7 +27,7 @@ LEAST_SHARE = 1e-300  # of a category, so that its logarithm is finite
 
 @dataclass(frozen=True)
 class Labelled:
-    """Rows with known categories."""
+    """Rows with known categories, each of them once."""
 
     rows: np.ndarray
     categories: np.ndarray
@@ -94,11 +94,12 @@ class Objective:
         """The mean log-likelihood of the labels, and its gradient by the logits of the labelled rows."""
         if self.labels is None:
             return 0.0, None
-        log_p = self._logs[:, self.labels.rows].T.astype(np.float64)
-        every = np.arange(len(log_p))
+        log_p = self._logs[:, self.labels.rows].astype(np.float64)
+        known = self.labels.categories, np.arange(log_p.shape[1])
         residuals = -np.exp(log_p)
-        residuals[every, self.labels.categories] += 1.0
-        return float(log_p[every, self.labels.categories].mean()), residuals / len(log_p)
+        residuals[known] += 1.0
+        residuals /= log_p.shape[1]
+        return float(log_p[known].mean()), residuals
 
     def _backward(self, log_excess: np.ndarray, residuals: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Gradients by weights and biases, from log(q / d) and the gradient of the labels."""
@@ -123,7 +124,7 @@ class Objective:
 
         run_tiles(work, len(shares), TILE)
         if residuals is not None and self.labels is not None:
-            np.add.at(logs.T, self.labels.rows, residuals.astype(logs.dtype))  # a row may have several labels
+            logs[:, self.labels.rows] += residuals
         run_tiles(reduce, len(shares), TILE)
         return tiles_W.sum(axis=0), tiles_b.sum(axis=0)
 

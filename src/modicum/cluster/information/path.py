@@ -5,9 +5,9 @@ sure of its categories: they would neither merge nor vanish where the objective 
 categories do not come back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -44,6 +44,16 @@ class Path:
     def __len__(self) -> int:
         return len(self.models)
 
+    @classmethod
+    def of(cls, points: Iterable[Point]) -> Self:
+        found = list(points)
+        return cls(
+            np.array([point.regularization for point in found]),
+            np.array([point.n_clusters for point in found]),
+            np.array([point.fit.value for point in found]),
+            tuple(point.fit.model for point in found),
+        )
+
     @property
     def mutual_information(self) -> np.ndarray:
         """The objective without its penalty: for equal expected proportions, I(y; x)."""
@@ -67,6 +77,14 @@ def sweep(
     tol: float = 1e-5,
 ) -> Path:
     """The path from a k-means over-segmentation; `fine` takes smaller steps where the number of clusters drops fast."""
+    start = oversegment(problem, min(max_clusters, problem.rows.shape[0]), n_init, START, rng)
+    return Path.of(climb(problem, start, prior, regularizations, fine=fine, tol=tol))
+
+
+def climb(
+    problem: Problem, start: Multilogit, prior: Prior, regularizations: np.ndarray, *, fine: bool, tol: float
+) -> Iterator[Point]:
+    """The points of a path one by one, from a model to start with."""
 
     def point(regularization: float, start: Multilogit) -> Point:
         fit = maximize(problem, Settings(regularization, prior, tol=tol), start)
@@ -80,16 +98,21 @@ def sweep(
         else:
             yield after
 
-    n_categories = min(max_clusters, problem.rows.shape[0])
-    points = [point(regularizations[0], oversegment(problem, n_categories, n_init, START, rng))]
+    here = point(regularizations[0], start)
+    yield here
     for regularization in regularizations[1:]:
-        points += until(points[-1], regularization)
-    return Path(
-        np.array([point.regularization for point in points]),
-        np.array([point.n_clusters for point in points]),
-        np.array([point.fit.value for point in points]),
-        tuple(point.fit.model for point in points),
-    )
+        for here in until(here, regularization):
+            yield here
+
+
+def until_drop(points: Iterable[Point]) -> Iterator[Point]:
+    """Points as long as all clusters of the first one are kept, and the one after these."""
+    most = 0
+    for point in points:
+        yield point
+        most = max(most, point.n_clusters)
+        if point.n_clusters < most:
+            return
 
 
 def soften(model: Multilogit) -> Multilogit:

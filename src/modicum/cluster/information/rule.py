@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from modicum.cluster.information.multilogit import Multilogit
-from modicum.cluster.information.path import GRID, Path, sweep
+from modicum.cluster.information.path import GRID, START, Path, climb, sweep, until_drop
 from modicum.cluster.information.principal_axes import PrincipalAxes
 from modicum.cluster.information.priors import Prior
 from modicum.cluster.information.solve import Problem
+from modicum.cluster.information.start import oversegment
 from modicum.numeric.parallel import single_threaded_blas
 
 SAMPLE = 2000  # rows
@@ -33,6 +34,9 @@ GROWTH = 0.35
 LEAST_ROWS = 3  # per category at the start; with fewer, categories would be single rows
 TOL = 1e-4  # of the paths of halves: their models are only compared
 KNOWN_GRID = np.geomspace(1e-6, 1e-1, 11)  # steps of 3.2: many clusters of a known number need a weak one
+MIDDLE = 4  # of KNOWN_GRID: most numbers are kept there, so that the path can start with it
+KNOWN_SAMPLE = 500  # rows
+KNOWN_ROWS = 50  # per cluster of larger samples
 LEAST_SCORE = 0.15  # below this, the best score may be that of noise; rows of a Gaussian of two columns reached .28
 SURE_SCORE = 0.3
 
@@ -121,12 +125,18 @@ def choose(
 def choose_known(problem: Problem, n_clusters: int, n_init: int, prior: Prior, rng: np.random.Generator) -> Choice:
     """A regularisation that keeps a known number of clusters: the one before the largest of KNOWN_GRID that does.
 
-    The smallest one where none keeps them all. Cost: a path of at most SAMPLE rows.
+    The smallest one where none keeps them all. Cost: part of a path of a small sample.
     """
+    some = rng.permutation(problem.rows.shape[0])[: max(KNOWN_SAMPLE, KNOWN_ROWS * n_clusters)]
     with single_threaded_blas():
-        sample, axes = _sample(problem, rng.permutation(problem.rows.shape[0])[:SAMPLE])
-        path = sweep(sample, n_clusters, n_init, prior, rng, regularizations=KNOWN_GRID, fine=False, tol=TOL)
-    kept = np.flatnonzero(path.n_clusters >= path.n_clusters[0])
+        sample, axes = _sample(problem, some)
+        n_categories = min(n_clusters, len(some))
+        start = oversegment(sample, n_categories, n_init, START, rng)
+        for grid in (KNOWN_GRID[MIDDLE:], KNOWN_GRID):
+            path = Path.of(until_drop(climb(sample, start, prior, grid, fine=False, tol=TOL)))
+            kept = np.flatnonzero(path.n_clusters >= path.n_clusters[0])
+            if len(kept) > 1 and path.n_clusters[0] == n_categories:
+                break
     return Choice(max(0, int(kept[-1]) - 1), _mapped(path, axes))
 
 
