@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from modicum.cluster.information import objective
 from modicum.cluster.information.kernel_features import KernelFeatures
 from modicum.cluster.information.multilogit import Multilogit
 from modicum.cluster.information.objective import Labelled, Objective
@@ -88,6 +89,17 @@ def test_gradient_is_that_of_differences(case):
     moves = step * np.eye(len(params))
     numerical = [(objective(params + move)[0] - objective(params - move)[0]) / (2 * step) for move in moves]
     np.testing.assert_allclose(objective(params)[1], numerical, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case) or "plain")
+def test_tiles_add_up(case, monkeypatch):
+    X, _, whole = make(**case)
+    value, gradient = whole(some_params(X.shape[1]))
+    monkeypatch.setattr(objective, "TILE", 7)
+    _, _, tiled = make(**case)
+    other, slope = tiled(some_params(X.shape[1]))
+    assert other == pytest.approx(value, abs=1e-12)
+    np.testing.assert_allclose(slope, gradient, atol=1e-12)
 
 
 def test_float32_rows_give_nearly_the_same():

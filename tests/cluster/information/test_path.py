@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modicum.cluster.information.path import is_fast, sweep
+from modicum.cluster.information.path import climb, is_fast, sweep, until_drop
 from modicum.cluster.information.priors import Prior
 from modicum.cluster.information.solve import Problem, Settings, maximize
 from modicum.cluster.information.start import oversegment
@@ -72,3 +72,13 @@ def test_a_drop_by_one_is_never_fast():
 def test_same_seed_same_path(problem):
     one, other = path_of(problem, seed=3), path_of(problem, seed=3)
     assert one.values.tolist() == other.values.tolist()
+
+
+def test_a_path_can_be_ended_where_clusters_drop(problem):
+    start = oversegment(problem, 5, 5, 1e-5, np.random.default_rng(0))
+    every = list(climb(problem, start, Prior(), GRID, fine=False, tol=1e-5))
+    some = list(until_drop(iter(every)))
+    numbers = [point.n_clusters for point in every]
+    assert numbers[0] == 5 > numbers[-1]
+    assert [point.n_clusters for point in some] == numbers[: len(some)]
+    assert [point.n_clusters == 5 for point in some] == [True] * (len(some) - 1) + [False]

@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from modicum.cluster.information import rule
 from modicum.cluster.information.priors import Prior
-from modicum.cluster.information.rule import Source, agreement, choose, choose_known, gaussian
+from modicum.cluster.information.rule import KNOWN_GRID, Source, agreement, choose, choose_known, gaussian
 from modicum.cluster.information.solve import Problem
 
 
@@ -40,7 +40,7 @@ def test_finds_separated_clusters(n_clusters):
     choice = choice_of(problem)
     assert choice.is_sure
     assert choice.n_clusters == n_clusters
-    assert adjusted_rand_score(truth, choice.model.log_proba(problem.rows).argmax(axis=1)) > 0.9
+    assert adjusted_rand_score(truth, choice.model.labels(problem.rows)) > 0.9
 
 
 def test_arrays_run_along_the_path():
@@ -105,9 +105,17 @@ def test_known_number_is_kept():
     choice = choose_known(problem, 6, 5, Prior(), np.random.default_rng(0))
     assert choice.n_clusters == 6
     assert choice.is_sure
-    assert adjusted_rand_score(truth, choice.model.log_proba(problem.rows).argmax(axis=1)) > 0.9
+    assert adjusted_rand_score(truth, choice.model.labels(problem.rows)) > 0.9
     keeps = choice.path.regularizations[choice.path.n_clusters == 6]
     assert keeps.max() == pytest.approx(10**0.5 * choice.regularization)
+
+
+def test_many_known_clusters_need_a_weak_regularisation():
+    problem, truth = blobs(40, 2000)
+    choice = choose_known(problem, 40, 5, Prior(), np.random.default_rng(0))
+    assert choice.path.regularizations[0] == KNOWN_GRID[0]
+    assert choice.n_clusters >= 38
+    assert adjusted_rand_score(truth, choice.model.labels(problem.rows)) > 0.8
 
 
 def test_known_number_of_too_few_rows():

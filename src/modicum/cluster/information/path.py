@@ -98,11 +98,11 @@ def climb(
         else:
             yield after
 
-    here = point(regularizations[0], start)
-    yield here
+    steps = [point(regularizations[0], start)]
+    yield from steps
     for regularization in regularizations[1:]:
-        for here in until(here, regularization):
-            yield here
+        steps = list(until(steps[-1], regularization))
+        yield from steps
 
 
 def until_drop(points: Iterable[Point]) -> Iterator[Point]:
