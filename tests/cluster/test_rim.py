@@ -220,6 +220,14 @@ def test_more_rows_than_are_held_are_all_used():
     assert values[1] == pytest.approx(values[0], abs=1e-3)
 
 
+def test_answers_asked_for_on_the_way_change_nothing():
+    found, asked = model(10), model(10)
+    found.learn(stream(X, chunk_size=250))
+    asked.learn(stream(X, chunk_size=250), on_chunk=lambda one: one.mutual_information_)
+    assert asked.mutual_information_ == found.mutual_information_
+    assert found.history_["information"][-1] == pytest.approx(found.mutual_information_, rel=1e-9)
+
+
 def test_saved_in_the_middle_of_a_stream(tmp_path):
     found = model(10, budget=200, features="diffusion").partial_fit(X[:150], np.where(LABEL < 2, LABEL, -1)[:150])
     found.save(tmp_path / "rim.mcm")

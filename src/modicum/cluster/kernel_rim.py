@@ -146,11 +146,11 @@ class KernelRIM(InformationClusterer):
         if self._selector is not None:
             self._selector.partial_fit(X, row_ids=row_ids)
 
-    def _new_features(self) -> KernelFeatures:
+    def _new_features(self) -> tuple[KernelFeatures, np.ndarray]:
         rows, shares = self._sample.points_, shares_of(self._sample)
         if self._selector is None:
-            return KernelFeatures.of(fitted_kernel(self.kernel, rows), rows, rows, shares)
-        return KernelFeatures.of(self._selector.kernel_, self._selector.prototypes_, rows, shares)
+            return KernelFeatures.with_features(fitted_kernel(self.kernel, rows), rows, rows, shares)
+        return KernelFeatures.with_features(self._selector.kernel_, self._selector.prototypes_, rows, shares)
 
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self.kernel, X)

@@ -132,9 +132,12 @@ class RIM(InformationClusterer):
     def traits(self) -> Traits:  # type: ignore[override]
         return Traits(merge="approximate", weights=True, sparse=self.features == "linear")
 
-    def _new_features(self) -> ScaledRows | Diffusion:
+    def _new_features(self) -> tuple[ScaledRows | Diffusion, Any]:
         rows, shares = self._sample.points_, shares_of(self._sample)
-        return ScaledRows.of(rows, shares) if self.features == "linear" else Diffusion.of(rows, shares, self._dimension)
+        if self.features == "diffusion":
+            return Diffusion.with_features(rows, shares, self._dimension)
+        features = ScaledRows.of(rows, shares)
+        return features, features(rows)
 
     def _source_of_features(self) -> Source | None:
         if self.features == "linear":

@@ -51,7 +51,7 @@ def dense_features(X, mass, dimension):
 def cluster(features, n_clusters):
     problem = Problem(features, equal(len(features)))
     start = oversegment(problem, n_clusters, 10, 1e-3, np.random.default_rng(0))
-    return maximize(problem, Settings(1e-4, Prior("uniform")), start).model.log_proba(features).argmax(axis=1)
+    return maximize(problem, Settings(1e-4, Prior("uniform")), start).model.labels(features)
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -64,6 +64,13 @@ def test_features_are_those_of_the_dense_graph(dense, monkeypatch):
     expected = dense_features(ROWS, shares, 8.0)
     np.testing.assert_allclose(similarities(found), similarities(expected), atol=1e-8)
     assert (shares @ (found**2)).sum() == pytest.approx(1.0)
+
+
+def test_features_that_come_with_the_map_are_those_it_gives():
+    rows = np.concatenate([ROWS, ROWS[:10]]).astype(np.float32)
+    features, found = Diffusion.with_features(rows, equal(len(rows)), 8.0)
+    assert found.dtype == np.float32
+    assert found.tolist() == features(rows).tolist()
 
 
 def test_a_row_of_weight_two_counts_like_two_rows():

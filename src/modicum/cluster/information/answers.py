@@ -97,7 +97,7 @@ class InformationAnswers(Clusterer):
         """The mutual information of rows and clusters, in nats."""
         X = self._check_input(X)
         weight = self._check_weight(sample_weight, n_rows(X))
-        return _mutual_information(self._solution.log_proba(X), shares_from(n_rows(X), weight))[0]
+        return mutual_information(self._solution.log_proba(X), shares_from(n_rows(X), weight))[0]
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The cluster of each row, its probability, and the entropy of the row's clusters."""
@@ -111,7 +111,7 @@ class InformationAnswers(Clusterer):
 
     def _information(self) -> tuple[float, np.ndarray]:
         """The mutual information of the sampled rows with clusters, and the shares of the clusters."""
-        return self._derive("information", lambda: _mutual_information(*self._sampled_log_proba()))
+        return self._derive("information", lambda: mutual_information(*self._sampled_log_proba()))
 
     def _sampled_log_proba(self) -> tuple[np.ndarray, np.ndarray]:
         sample = self._sample
@@ -174,7 +174,7 @@ def shares_from(count: int, weight: np.ndarray | None) -> np.ndarray:
     return np.full(count, 1.0 / count) if weight is None else weight / weight.sum()
 
 
-def _mutual_information(log_p: np.ndarray, shares: np.ndarray) -> tuple[float, np.ndarray]:
+def mutual_information(log_p: np.ndarray, shares: np.ndarray) -> tuple[float, np.ndarray]:
     """I(y; x) in nats, and the shares of the clusters."""
     p = np.exp(log_p)
     sizes = shares @ p

@@ -59,6 +59,11 @@ class Diffusion(Part):
     @classmethod
     def of(cls, X: np.ndarray, shares: np.ndarray, dimension: float = DIMENSION) -> Self:
         """The map for rows of these shares: all of them are points of the graph. Their order does not matter."""
+        return cls.with_features(X, shares, dimension)[0]
+
+    @classmethod
+    def with_features(cls, X: np.ndarray, shares: np.ndarray, dimension: float = DIMENSION) -> tuple[Self, np.ndarray]:
+        """The map, and the features of X, which need no search for neighbours."""
         scaled = ScaledRows.of(X, shares)
         points, which = np.unique(scaled(X), axis=0, return_inverse=True)
         mass = np.bincount(which.ravel(), shares)
@@ -66,7 +71,7 @@ class Diffusion(Part):
         found = cls(scaled, points, np.sqrt(np.maximum(gaps.max(axis=1, initial=0.0), SHORTEST)))
         weights = found._weights(ids, gaps, found.reach) * mass[ids] * mass[:, None]
         found._diffuse(_symmetric(ids, weights), mass, dimension)
-        return found
+        return found, found.centered(unit(found.coordinates * found.divisors))[which.ravel()]
 
     def _diffuse(self, graph: Any, mass: np.ndarray, dimension: float) -> None:
         """Set the coordinates of the points."""

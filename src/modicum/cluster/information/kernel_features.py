@@ -64,12 +64,12 @@ class KernelFeatures(Part):
         scale = float(np.sqrt(shares @ np.einsum("ij,ij->i", phi, phi))) or 1.0
         phi /= scale
         axes = PrincipalAxes.of(phi, shares, LEAST_VARIANCE).axes
-        return cls(kernel, kept, coefficients @ axes / scale, mean @ axes / scale), np.ascontiguousarray(phi @ axes)
+        found = cls(kernel, kept, coefficients @ axes / scale, mean @ axes / scale)
+        return found, np.ascontiguousarray(phi @ axes, _precision(X))
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of rows, of shape (n, r)."""
-        single = getattr(X, "dtype", None) == np.float32
-        out = np.empty((n_rows(X), len(self.mean)), np.float32 if single else np.float64)
+        out = np.empty((n_rows(X), len(self.mean)), _precision(X))
 
         def work(tile: slice) -> None:
             out[tile] = self.kernel(take(X, tile), self.basis.values) @ self.coefficients - self.mean
@@ -80,6 +80,11 @@ class KernelFeatures(Part):
     def dual(self, model: Multilogit) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients alpha of shape (r, k) and biases of the same model: its logits are k(x, B) alpha + biases."""
         return self.coefficients @ model.weights, model.biases - self.mean @ model.weights
+
+
+def _precision(X: Any) -> np.dtype:
+    """The type of features: single precision is kept."""
+    return np.dtype(np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
 
 
 def independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

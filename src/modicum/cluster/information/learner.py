@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
-from modicum.cluster.information.answers import InformationAnswers, shares_from
+from modicum.cluster.information.answers import InformationAnswers, mutual_information, shares_from
 from modicum.cluster.information.fitting import Request, find
 from modicum.cluster.information.labels import as_labels, is_labelled
 from modicum.cluster.information.objective import Labelled
@@ -137,21 +137,24 @@ class InformationClusterer(InformationAnswers):
         The regularisation is chosen again if the stream has grown by `choice_growth` since it was chosen.
         """
         started = time.perf_counter()
-        features = self._new_features()
+        features, rows = self._new_features()
+        problem = self._with_labelled(rows, self._sample.point_weights_, features)
         earlier = None
         if hasattr(self, "_solution"):
-            rows = self._sample_problem(self._solution.features).rows
+            before = self._solution.features
+            rows = self._with_labelled(before(self._sample.points_), None, before).rows
             earlier = self._solution.model.labels(rows)
         request, last = self._request(), None
         if earlier is not None and self._labelled is None and n_seen < choice_growth * self._solution.chosen_at:
             last = self._solution
             request = replace(request, regularization=last.regularization)
-        found = find(self._sample_problem(features), request, earlier, self._source_of_features(), self._rng)
+        found = find(problem, request, earlier, self._source_of_features(), self._rng)
         self._solution = Solution(features, found, n_seen, last)
         self._next_fit, self._n_waiting = GROWTH * n_seen, 0
-        self._derived = {}
+        self._derived = {}  # at the end of a stream, answers may have been asked for before
+        information, _ = mutual_information(found.model.log_proba(problem.rows), problem.shares)
         size, seconds = len(found.model), time.perf_counter() - started
-        self._rounds.record(n_seen, size, found.settings.regularization, self._information()[0], seconds)
+        self._rounds.record(n_seen, size, found.settings.regularization, information, seconds)
 
     def _polish(self, problem: Problem) -> None:
         """Maximise further on all rows of a chunk."""
@@ -174,9 +177,10 @@ class InformationClusterer(InformationAnswers):
         if n_rows(X) < BATCH:
             some = self._rng.choice(self._sample.n_retained_, min(BATCH, self._sample.n_retained_), replace=False)
             X, weight = take(self._sample.points_, np.sort(some)), self._sample.point_weights_[np.sort(some)]
+        features = self._solution.features
         for first in range(0, n_rows(X), BATCH):
             tile = slice(first, first + BATCH)
-            yield self._with_labelled(take(X, tile), None if weight is None else weight[tile], self._solution.features)
+            yield self._with_labelled(features(take(X, tile)), None if weight is None else weight[tile], features)
 
     def _end_of_stream(self) -> None:
         if self._solution.n_seen < self.n_seen_:
@@ -184,19 +188,16 @@ class InformationClusterer(InformationAnswers):
 
     # ---- rows as problems ------------------------------------------------------------------------
 
-    def _new_features(self) -> Any:
-        """The feature map for the rows held."""
+    def _new_features(self) -> tuple[Any, Any]:
+        """The feature map for the rows held, and the features of the sampled ones."""
         raise NotImplementedError
 
     def _watch(self, X: Any, row_ids: np.ndarray) -> None:
         """Hook: see all rows, to choose prototypes among them."""
 
-    def _sample_problem(self, features: Any) -> Problem:
-        return self._with_labelled(self._sample.points_, self._sample.point_weights_, features)
-
-    def _with_labelled(self, X: Any, weight: np.ndarray | None, features: Any) -> Problem:
-        """Rows to learn information from, and all labelled rows held, which add none to it."""
-        rows, shares = features(X), shares_from(n_rows(X), weight)
+    def _with_labelled(self, rows: Any, weight: np.ndarray | None, features: Any) -> Problem:
+        """Features of rows to learn information from, and of all labelled rows held, which add none to it."""
+        shares = shares_from(rows.shape[0], weight)
         if self._labelled is None:
             return Problem(rows, shares)
         more, categories = features(self._labelled.points_), np.asarray(self._labelled.targets_)

@@ -184,12 +184,10 @@ class Trial:
     def _labels(self, rows: np.ndarray, half: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Labels of all rows by models of half of them, of shape (regularisations, n)."""
         shares = _shares(self.shares, half)
-        features = self.learn(rows[half], shares)
-        problem, count = Problem(features(rows[half]), shares), _categories(len(half), self.max_clusters)
+        features = self.learn(rows[half], shares)(rows)
+        problem, count = Problem(features[half], shares), _categories(len(half), self.max_clusters)
         grid = self.regularizations
-        return sweep(problem, count, 1, self.prior, rng, regularizations=grid, fine=False, tol=TOL).labels(
-            features(rows)
-        )
+        return sweep(problem, count, 1, self.prior, rng, regularizations=grid, fine=False, tol=TOL).labels(features)
 
 
 def agreement(a: np.ndarray, b: np.ndarray) -> float:
