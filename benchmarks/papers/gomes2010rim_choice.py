@@ -149,6 +149,8 @@ def measure(name, part, is_diffusion, rows, truth, seed):
     row = {"data": name, "part": part, "rows": len(rows), "columns": rows.shape[1], "classes": n_classes}
     row |= {"clusters": choice.n_clusters, "regularization": choice.regularization, "score": choice.score[choice.at]}
     row |= {"ari": along[choice.at], "best_ari": along.max(), "ratio": along[choice.at] / along.max()}
+    at_truth = np.abs(np.log(choice.path.n_clusters / n_classes)).argmin()
+    row["true_number_ratio"] = along[at_truth] / along.max()
     row["has_signal"] = bool(along.max() >= 0.1)  # otherwise no regularisation finds the classes
     row |= {"best_clusters": int(choice.path.n_clusters[along.argmax()]), "known_clusters": known.n_clusters}
     row["known_ari"] = adjusted_rand_score(truth, known.model.labels(problem.rows))
@@ -203,21 +205,33 @@ def main():
         ("best_clusters", "best number", "d"),
         ("best_ari", "best ARI", ".3f"),
         ("ratio", "ratio", ".2f"),
+        ("true_number_ratio", "ratio, nearest to the true number", ".2f"),
         ("known_ari", "ARI, number known", ".3f"),
         ("seconds", "seconds", ".1f"),
         ("cpu_seconds", "CPU seconds", ".1f"),
     ]
     result.table("choice", columns, table)
     for part in (DEVELOPMENT, TEST):
-        ratios = np.array([row["ratio"] for row in table if row["part"] == part and row["has_signal"]])
+        rows = [row for row in table if row["part"] == part and row["has_signal"]]
+        ratios, true_number = (np.array([row[key] for row in rows]) for key in ("ratio", "true_number_ratio"))
         result.bar(
             f"{part} sets: at least .75 of the best ARI on each", f"worst {ratios.min():.2f}", ratios.min() >= 0.75
         )
         result.bar(f"{part} sets: .90 of the best ARI on average", f"{ratios.mean():.2f}", ratios.mean() >= 0.90)
+        result.note(
+            f"Whoever knew the true number of clusters, and took the nearest one on the path, would have "
+            f"{true_number.mean():.2f} of the best ARI on {part} sets, and {true_number.min():.2f} at worst."
+        )
     result.note(
         "Constants of the rule were chosen among some 150 variants on 60 development sets: those shown, further "
         "mixtures, MNIST and waveforms. There the mean ratio was .93 and the worst .56; 4 sets were below .75. "
         "Ratios of the development sets shown are therefore optimistic."
+    )
+    result.note(
+        "Four other kinds of rules were compared later on 99 sets with signal, 82 of them random mixtures: information "
+        "on the other half beyond that of the null, nats on which halves agree, agreement of halves with the model of "
+        "all rows, and products of these. Their means were .81 to .88, that of this rule .85, that of the true number "
+        ".94. In cross-validation the best gained .01, so the rule was kept."
     )
     result.content["curves"] = curves
     plot(result, curves)
