@@ -176,7 +176,7 @@ def plot(result, curves):
         for panel in (above, below):
             panel.axvline(lambdas[at], color="black", ls="--", lw=0.8)
     panels[0, 0].set_ylabel("number of clusters")
-    panels[1, 0].legend(fontsize=7.5, loc="lower left")
+    figure.legend(*panels[1, 0].get_legend_handles_labels(), ncols=4, loc="outside lower center", fontsize=8)
     result.figure(figure)
     plt.close(figure)
 
