@@ -45,7 +45,13 @@ def minimize_entropy(problem, n_classes, regularization, tau):
     start = labels_alone(problem, n_classes, regularization).model
     rows, shares, labels = problem.rows, problem.shares, problem.labels
     objective = EntropyMinimization(rows, shares, n_classes, regularization, labels=labels, tau=tau)
-    found = minimize(objective, start.params, jac=True, method="L-BFGS-B", options={"ftol": 1e-5, "maxiter": 500})
+    found = minimize(
+        objective,
+        objective.pack(start.weights, start.biases),
+        jac=True,
+        method="L-BFGS-B",
+        options={"ftol": 1e-5, "maxiter": 500},
+    )
     return Multilogit(*objective.unpack(found.x))
 
 

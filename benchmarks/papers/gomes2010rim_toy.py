@@ -92,8 +92,10 @@ def entropy_only(problem, start, regularization):
             return -value, -np.concatenate([(by_W - 2 * self.regularization * W).ravel(), by_b])
 
     objective = ConditionalEntropy(problem.rows, problem.shares, len(start), regularization)
-    found = minimize(objective, start.params, jac=True, method="L-BFGS-B", options={"maxiter": 1000})
-    return Multilogit.of(found.x, objective.n_categories)
+    found = minimize(
+        objective, objective.pack(start.weights, start.biases), jac=True, method="L-BFGS-B", options={"maxiter": 1000}
+    )
+    return Multilogit(*objective.unpack(found.x))
 
 
 def solutions(seed):

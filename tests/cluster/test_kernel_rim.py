@@ -265,3 +265,26 @@ def test_merging_learners_of_larger_and_smaller_rows(learner):
         assert merged.nbytes_ <= 96 * 1024
         assert other.to_bytes() == before
         assert len(merged.partial_fit(theirs).predict(mine)) == 200
+
+
+def test_many_prototypes_are_chosen_by_the_seed():
+    rows = np.random.default_rng(0).normal(size=(1500, 8))
+    one, other = (KernelRIM(n_clusters=3, n_prototypes=250, regularization=1e-3, random_state=0) for _ in range(2))
+    for first in range(0, 1500, 500):
+        one.partial_fit(rows[first : first + 500])
+        other.partial_fit(rows[first : first + 500])
+    np.testing.assert_array_equal(one.predict_proba(rows), other.predict_proba(rows))
+
+
+def test_distances_are_no_kernel():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    numbers = np.arange(50)[:, None]
+    with pytest.raises(DataError, match="not positive definite"):
+        KernelRIM(n_clusters=2, kernel=Precomputed(-RBF(1.0)(rows, rows)), n_prototypes=None).fit(numbers)
+
+
+def test_another_kernel_needs_another_fit():
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    found = KernelRIM(n_clusters=2, n_prototypes=20, regularization=1e-3, random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="kernel was set after"):
+        found.set_params(kernel="linear").partial_fit(rows)

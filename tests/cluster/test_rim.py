@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import log_softmax, xlogy
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from modicum import RIM, load, stream
@@ -228,6 +229,40 @@ def test_answers_asked_for_on_the_way_change_nothing():
     assert found.history_["information"][-1] == pytest.approx(found.mutual_information_, rel=1e-9)
 
 
+@pytest.mark.parametrize("size", [1000, 1001, 1300])
+def test_chunks_of_any_size_keep_a_good_model(size):
+    rows, _ = blobs(10_000, 4, 3, spread=5.0)
+    found = model(n_clusters=4).partial_fit(rows[:4000])
+    before = found.score(rows)
+    for first in (4000, 5300, 6600):  # stochastic steps: the stream has not doubled
+        found.partial_fit(rows[first : first + size])
+    assert len(found.history_["n_seen"]) == 1
+    assert found.score(rows) == pytest.approx(before, abs=0.01)
+
+
+@pytest.mark.parametrize("params", [{"regularization": 0.3}, {"n_clusters": 2, "regularization": "auto"}])
+def test_parameters_set_on_the_way_count_from_the_next_fit_on(params):
+    found = model(10).partial_fit(X[:200])
+    assert found.n_clusters_ == 5
+    found.set_params(**params).partial_fit(X[200:])
+    assert found.n_clusters_ <= 2
+    assert found.regularization_ != LAMBDA
+
+
+def test_a_number_that_is_named_later_has_a_regularisation_of_its_own():
+    found = RIM(8, random_state=0).partial_fit(X[:150])
+    assert "score" in found.choice_
+    found.set_params(n_clusters=3).partial_fit(X[150:])
+    assert found.n_clusters_ == 3
+    assert "score" not in found.choice_
+
+
+@pytest.mark.parametrize("ask", [RIM.path, RIM.typical, RIM.uncertain, RIM.picks])
+def test_there_are_no_answers_before_rows(ask):
+    with pytest.raises(NotFittedError):
+        ask(RIM())
+
+
 def test_saved_in_the_middle_of_a_stream(tmp_path):
     found = model(10, budget=200, features="diffusion").partial_fit(X[:150], np.where(LABEL < 2, LABEL, -1)[:150])
     found.save(tmp_path / "rim.mcm")
@@ -254,6 +289,17 @@ def test_labels_decide_names():
     found = model(5).fit(X, y)
     np.testing.assert_array_equal(found.predict(X), 10 * (LABEL + 7))
     assert set(found.classes_) == {70, 80, 90, 100, 110}
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0])
+def test_a_labelled_row_of_weight_four_is_four_rows(tau):
+    rows, label = blobs(120, 3, 2, spread=3.0)
+    y, weight = partly(label, 6), np.where(label == 1, 4, 1)
+    weighted = model(3, tau=tau, tol=1e-12).fit(rows, y, sample_weight=weight)
+    copied = model(3, tau=tau, tol=1e-12).fit(np.repeat(rows, weight, axis=0), np.repeat(y, weight))
+    plain = model(3, tau=tau, tol=1e-12).fit(rows, y)
+    np.testing.assert_allclose(weighted.predict_proba(rows), copied.predict_proba(rows), atol=2e-3)
+    assert np.abs(weighted.predict_proba(rows) - plain.predict_proba(rows)).max() > 0.05
 
 
 @pytest.mark.parametrize("gap", ["", "nan", "number"])
@@ -317,6 +363,22 @@ def test_information_helps_few_labels():
     assert accuracy[1] > accuracy[0] + 0.02
 
 
+@pytest.mark.parametrize("missing", [float("nan"), None, "", " ", "\t "])
+@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, object)])
+def test_missing_names(missing, kind):
+    y = [f"class {k}" if i < 50 else missing for i, k in enumerate(LABEL)]
+    found = model().fit(X, kind(y))
+    assert found.classes_.tolist() == [f"class {k}" for k in range(5)]
+    assert (found.predict(X) == [f"class {k}" for k in LABEL]).all()
+
+
+def test_new_clusters_are_never_called_minus_one():
+    y = np.where(LABEL < 4, LABEL - 5, -1)  # classes -5 to -2
+    found = model(5, new_clusters=True).fit(X, np.where(np.arange(len(X)) < 100, y, -1))
+    assert -1 not in found.classes_
+    assert found.classes_[:4].tolist() == [-5, -4, -3, -2]
+
+
 def test_too_many_classes_are_refused():
     with pytest.raises(DataError, match="there are 5 classes, but at most 4 clusters"):
         model(4).fit(X, LABEL)
@@ -376,6 +438,20 @@ def moons(n=400):
     return make_moons(n, noise=0.05, random_state=0)
 
 
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
+def test_sparse_rows_may_be_far_from_zero(offset):
+    rows = np.column_stack([X + offset, np.full(len(X), 2000.0)])
+    found = model(n_clusters=5).fit(sparse.csr_array(rows))
+    assert same(found.predict(sparse.csr_array(rows)), LABEL)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e12])
+def test_an_outlier_does_not_hide_the_neighbours_of_others(far):
+    rows = np.vstack([X, [[far] * 3]])
+    found = model(n_clusters=5, features="diffusion").fit(rows)
+    assert adjusted_rand_score(found.predict(X), LABEL) > 0.95
+
+
 def test_diffusion_follows_shapes():
     rows, label = moons()
     assert same(model(n_clusters=2, features="diffusion").fit(rows).predict(rows), label)
@@ -416,6 +492,32 @@ def test_hostile_rows(kind, features):
 def test_hostile_rows_with_the_regularisation_to_choose(kind):
     found = RIM(6, random_state=0).fit(HOSTILE[kind][:100])
     assert 1 <= found.n_clusters_ <= 6
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"n_clusters": 3, "prior": [0.5, 0.5]}, "prior has 2 proportions, but n_clusters is 3"),
+        ({"regularization": 1e200}, "regularization must be"),
+        ({"tol": 1e10}, "tol must be"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(params, says):
+    with pytest.raises(ValueError, match=says):
+        model(**params).fit(X)
+
+
+def test_answers_refuse_what_makes_no_sense():
+    found = model().fit(X)
+    with pytest.raises(DataError, match="no rows"):
+        found.score(X[:0])
+    with pytest.raises(DataError, match="weight zero"):
+        found.score(X, sample_weight=np.zeros(len(X)))
+    for ask in (found.typical, found.uncertain):
+        with pytest.raises(ValueError, match="n_rows must be"):
+            ask(-1)
+    with pytest.raises(ValueError, match="positive numbers"):
+        found.path("a")
 
 
 def test_nan_is_refused():

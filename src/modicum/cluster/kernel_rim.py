@@ -136,11 +136,12 @@ class KernelRIM(InformationClusterer):
     def _set_up(self, X: Any) -> None:
         super()._set_up(X)
         n = self._n_basis(self._n_rows(X))
-        self._selector = None if self.n_prototypes is None else self._new_selector(n)
+        self._selector = None if self.n_prototypes is None else self._new_selector(n, int(self._rng.integers(2**31)))
 
-    def _new_selector(self, n_prototypes: int) -> OnlineGreedy:
-        is_few = (self.n_prototypes or 0) <= FEW  # by the parameter: learners that agree in it can be merged
-        return (OnlineGreedy if is_few else BlockGreedy)(n_prototypes, kernel=self.kernel)
+    def _new_selector(self, n_prototypes: int, seed: int = 0) -> OnlineGreedy:
+        if (self.n_prototypes or 0) <= FEW:  # by the parameter: learners that agree in it can be merged
+            return OnlineGreedy(n_prototypes, kernel=self.kernel)
+        return BlockGreedy(n_prototypes, kernel=self.kernel, random_state=seed)
 
     def _watch(self, X: Any, row_ids: np.ndarray) -> None:
         if self._selector is not None:

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from modicum.exceptions import DataError
+from modicum.rows import as_values
 from modicum.rules.invariants import Array
 from modicum.state.part import Part
 
@@ -72,7 +73,7 @@ class Labels(Part):
 
 def clean_labels(y: Any, name: str) -> np.ndarray:
     """Labels as an array of numbers, booleans or strings."""
-    y = np.asarray(y)
+    y = as_values(y)
     if y.ndim != 1:
         y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":

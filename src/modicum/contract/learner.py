@@ -283,7 +283,8 @@ class Learner(Saving, Intake, BaseEstimator):
             raise DataError(
                 f"{type(self).__name__}: there are no rows, or all have weight zero; at least 1 is required."
             )
-        self._guard().run(self._end_of_stream)
+        with single_threaded_blas() if self._uses_blas() else nullcontext():
+            self._guard().run(self._end_of_stream)
 
     def _end_of_stream(self) -> None:
         """Hook: called by `fit` and `learn` once all rows have been learned."""

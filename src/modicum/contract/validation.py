@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError, DataWarning, StateError
-from modicum.rows import is_sparse
+from modicum.rows import as_values, is_sparse
 from modicum.rules.invariants import check_compressed
 
 ENOUGH_ROWS = 20  # of a first chunk, to compare the variances of columns
@@ -151,7 +151,7 @@ def check_ids(name: str, row_ids: Any, count: int) -> np.ndarray:
 def check_targets(name: str, y: Any, count: int) -> np.ndarray:
     """Targets as an array, one per row, of a dtype that can be saved."""
     refuse_disguised(name, "targets", y)
-    y = np.asarray(y)
+    y = as_values(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim != 1:

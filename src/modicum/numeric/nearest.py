@@ -7,6 +7,7 @@ from modicum.numeric.distances import in_tiles
 from modicum.numeric.parallel import run_tiles
 
 ROUNDING = 4.0  # error of a score in units of the last place of |x|^2 + |c|^2, per square root of the columns
+ROBUST = 1000  # centers whose median is taken
 WIDE_TILE = 2**20  # scores: tiles of a hundred rows and 10,000 centers, for the sake of the matrix product
 
 
@@ -45,7 +46,7 @@ def several_nearest(X: np.ndarray, centers: np.ndarray, count: int) -> tuple[np.
     than its rounding errors either may be taken. The distances are exact.
     """
     ids, gaps = np.empty((len(X), count), np.int32), np.empty((len(X), count))
-    shift = centers.mean(axis=0)
+    shift = np.median(centers[:: -(-len(centers) // ROBUST)], axis=0)  # a mean may be far from all but an outlier
     moved = centers - shift
     norms = np.einsum("ij,ij->i", moved, moved) / 2
 

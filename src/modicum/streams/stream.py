@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
+from modicum.rows import as_values
 from modicum.streams.chunks import Chunk, cut, drop, read_ahead, shuffled
 from modicum.streams.readers import open_reader
 from modicum.streams.readers.base import Reader, count, pick
@@ -438,7 +439,7 @@ def _split_keys(options: dict[str, Any]) -> tuple[dict[str, Key | None], dict[st
         elif isinstance(value, int | np.integer):
             keys[name] = int(value)
         else:
-            arrays[name] = as_weights(value, "stream") if name == "weight" else np.asarray(value)
+            arrays[name] = as_weights(value, "stream") if name == "weight" else as_values(value)
     return keys, arrays
 
 

@@ -6,7 +6,6 @@ from scipy import sparse
 
 from modicum.cluster.information import objective
 from modicum.cluster.information.kernel_features import KernelFeatures
-from modicum.cluster.information.multilogit import Multilogit
 from modicum.cluster.information.objective import Labelled, Objective
 from modicum.cluster.information.priors import Prior
 from modicum.kernels import RBF
@@ -36,7 +35,8 @@ def by_definition(X, shares, W, b, log_d, labels=None, tau=1.0):
     divergence = sum(q[k] * (np.log(q[k]) - log_d[k]) for k in range(K))
     penalty = LAMBDA * sum(W[:, k] @ W[:, k] for k in range(K))
     known = [] if labels is None else [np.log(p[i][k]) for i, k in zip(labels.rows, labels.categories, strict=True)]
-    return tau * (-conditional_entropy - divergence) - penalty + (np.mean(known) if known else 0.0)
+    weights = None if labels is None else labels.weights
+    return tau * (-conditional_entropy - divergence) - penalty + (np.average(known, weights=weights) if known else 0.0)
 
 
 def kernel_rows():
@@ -50,7 +50,8 @@ ROWS = {
     "kernel": kernel_rows,
 }
 PRIORS = {"uniform": Prior(), "given": Prior([0.5, 0.3, 0.1]), "power law": Prior("power law")}
-LABELS = {"none": None, "some": Labelled(np.array([0, 7, 20]), np.array([1, 0, 2]))}
+SOME = np.array([0, 7, 20]), np.array([1, 0, 2])
+LABELS = {"none": None, "some": Labelled(*SOME), "weighted": Labelled(*SOME, np.array([1.0, 5.0, 0.5]))}
 
 
 def make(rows="dense", prior="uniform", labels="none", tau=1.0, shares=None):
@@ -68,6 +69,7 @@ CASES = [
     {"prior": "given"},
     {"prior": "power law", "shares": some_shares()},
     {"labels": "some", "tau": 0.5},
+    {"labels": "weighted"},
     {"rows": "kernel", "labels": "some", "prior": "given", "tau": 2.0, "shares": some_shares()},
 ]
 
@@ -115,9 +117,9 @@ def test_float32_rows_give_nearly_the_same():
 def test_information_is_at_most_the_logarithm_of_the_categories():
     _, _, objective = make()
     far = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]]).T * 50
-    W, b = Multilogit(far, np.zeros(K)).params, objective.regularization
-    assert -objective(W)[0] <= np.log(K) - b * np.vdot(far, far) + 1e-12
-    assert -objective(np.zeros_like(W))[0] == pytest.approx(0.0)  # the same probabilities for all rows
+    params = objective.pack(far, np.zeros(K))
+    assert -objective(params)[0] <= np.log(K) - objective.regularization * np.vdot(far, far) + 1e-12
+    assert -objective(np.zeros_like(params))[0] == pytest.approx(0.0)  # the same probabilities for all rows
 
 
 def test_a_constant_added_to_all_biases_changes_nothing():

@@ -124,7 +124,7 @@ def test_odd_labels(rng, rows, labels, tau):
     choose_settings(problem, n_classes, rng)
     for max_clusters in (n_classes, 6):
         fit = fit_labelled(problem, n_classes, max_clusters, Settings(1e-4, Prior(), tau=tau), 1, rng)
-        assert np.isfinite(fit.model.params).all()
+        assert np.isfinite(fit.model.weights).all()
         assert len(fit.model) >= n_classes
 
 

@@ -16,7 +16,9 @@ from modicum.cluster.information.solve import Problem
 from modicum.contract.clusterer import Clusterer
 from modicum.contract.labels import Labels
 from modicum.contract.picks import Picks
+from modicum.exceptions import DataError
 from modicum.rows import is_sparse, n_rows, take
+from modicum.rules.params import Int
 from modicum.select.reservoir import Reservoir
 
 
@@ -63,7 +65,7 @@ class InformationAnswers(Clusterer):
         if known.dtype.kind in "US":
             free = (name for i in count(1) if (name := f"new {i}") not in known.astype(str))
             return np.concatenate([known, np.array(list(islice(free, n_new)), dtype=known.dtype.kind)])
-        return np.concatenate([known, known.max() + 1 + np.arange(n_new)])
+        return np.concatenate([known, max(0, int(known.max()) + 1) + np.arange(n_new)]) if n_new else known
 
     @property
     def weights_(self) -> np.ndarray:
@@ -97,6 +99,8 @@ class InformationAnswers(Clusterer):
         """The mutual information of rows and clusters, in nats."""
         X = self._check_input(X)
         weight = self._check_weight(sample_weight, n_rows(X))
+        if not (n_rows(X) if weight is None else weight.sum()):
+            raise DataError(f"{type(self).__name__}.score: there are no rows, or all have weight zero.")
         return mutual_information(self._solution.log_proba(X), shares_from(n_rows(X), weight))[0]
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
@@ -123,6 +127,7 @@ class InformationAnswers(Clusterer):
         `regularization`, `n_clusters`, `stability` (agreement of models of two halves), that of rows without clusters
         (`null`) and the `score` by which "auto" chooses. Steps are finer where the number of clusters drops fast.
         """
+        self._check_fitted()
         grid = GRID if regularizations is None else check_regularizations(regularizations)
         problem = Problem(self._solution.features(self._sample.points_), shares_of(self._sample))
         rng = np.random.default_rng(int(deepcopy(self._rng).integers(2**31)))  # asking again changes nothing
@@ -135,10 +140,13 @@ class InformationAnswers(Clusterer):
 
     def typical(self, n_rows: int = 10) -> list[Picks]:
         """Sampled rows of each cluster that are nearest to the mean of its features, the nearest first."""
+        _check_count(n_rows)
         return [self._picks("typical row", at) for at in self._central(n_rows)]
 
     def uncertain(self, n_rows: int = 10) -> Picks:
         """Sampled rows whose clusters have the largest entropy, the largest first."""
+        self._check_fitted()
+        _check_count(n_rows)
         entropies = _entropies(self._sampled_log_proba()[0])
         return self._picks("uncertain row", np.argsort(-entropies, kind="stable")[:n_rows])
 
@@ -151,6 +159,7 @@ class InformationAnswers(Clusterer):
 
     def _central(self, count: int) -> list[np.ndarray]:
         """Sampled rows of each cluster nearest to the mean of its features, as numbers; none of a cluster without."""
+        self._check_fitted()
         features = self._solution.features(self._sample.points_)
         labels = self._solution.model.labels(features)
         return [_nearest_mean(features, np.flatnonzero(labels == k), count) for k in range(self.n_clusters_)]
@@ -162,6 +171,11 @@ class InformationAnswers(Clusterer):
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
+
+
+def _check_count(count: Any) -> None:
+    if not Int(1).accepts(count):
+        raise ValueError(f"n_rows must be {Int(1)}; got {count!r}.")
 
 
 def shares_of(sample: Reservoir) -> np.ndarray:

@@ -31,7 +31,8 @@ class ScaledRows(Part):
             squares = float(shares @ np.asarray(X.multiply(X).sum(axis=1)).ravel())
             variance = max(0.0, squares - float(mean @ mean))
         else:
-            variance = float(np.einsum("i,ij,ij->", shares, X - mean, X - mean))
+            gaps = X - mean
+            variance = float(shares @ np.einsum("ij,ij->i", gaps, gaps))
         return cls(mean, np.sqrt(variance) or 1.0)
 
     def __call__(self, X: Any) -> Any:

@@ -80,7 +80,7 @@ def _clusters(
         starts = _fresh_starts(problem, request, rng)
     else:  # other starts would have other numbers of clusters than the one that was chosen
         starts = [choice.model]
-    if earlier is not None:
+    if earlier is not None and earlier.max() < request.n_categories:
         starts.append(_model_of(problem, earlier))
     fits = [maximize(problem, settings, start) for start in starts]
     best = max(fits, key=lambda fit: fit.value)
@@ -138,9 +138,12 @@ def numbered(shared: np.ndarray, n_classes: int) -> np.ndarray:
     from scipy.optimize import linear_sum_assignment
 
     n_new, n_old = shared.shape
-    place = np.full(n_new, n_old)
+    order = np.full(n_new, -1)
+    order[:n_classes] = np.arange(n_classes)
     if n_old > 1:
         mine, theirs = linear_sum_assignment(-shared)
-        place[mine] = np.where(shared[mine, theirs] > 0, theirs, n_old)
-    place[:n_classes] = np.arange(n_classes) - n_classes
-    return np.lexsort((-shared.sum(axis=1), place))
+        keeps = (shared[mine, theirs] > 0) & (mine >= n_classes) & (theirs >= n_classes) & (theirs < n_new)
+        order[theirs[keeps]] = mine[keeps]
+    from_largest = np.argsort(-shared.sum(axis=1), kind="stable")
+    order[order < 0] = from_largest[~np.isin(from_largest, order)]
+    return order

@@ -13,6 +13,7 @@ from scipy.linalg import lapack
 
 from modicum.cluster.information.multilogit import Multilogit
 from modicum.cluster.information.principal_axes import PrincipalAxes
+from modicum.exceptions import DataError
 from modicum.kernels.kernel import Kernel
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import Rows, RowsOf, n_rows, take
@@ -89,6 +90,11 @@ def _precision(X: Any) -> np.dtype:
 
 def independent(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows that span all others, as numbers, and L'^-1 for K = L L' of these rows; at least one row."""
+    if K.diagonal().min() < 0:
+        raise DataError(
+            "the kernel of a row with itself is negative, so it is not positive definite. Distances are no kernel: "
+            "give similarities, such as exp(-distance**2)."
+        )
     L, pivots, rank, _ = lapack.dpstrf(K.T, tol=CUTOFF * K.diagonal().max(), lower=1)
     rank = max(1, int(rank))
     L = np.tril(L[:rank, :rank])

@@ -1,4 +1,4 @@
-"""Labels of some rows: -1, NaN, None or an empty string where there is none."""
+"""Labels of some rows: -1, NaN, None or a blank string where there is none."""
 
 import numpy as np
 
@@ -27,5 +27,5 @@ def _filled(y: np.ndarray) -> np.ndarray:
 
 
 def is_labelled(y: np.ndarray) -> np.ndarray:
-    """Which rows have a label: one that is not -1 or empty."""
-    return np.char.str_len(y) > 0 if y.dtype.kind in "US" else y != -1
+    """Which rows have a label: one that is not -1 or blank."""
+    return np.char.str_len(np.char.strip(y)) > 0 if y.dtype.kind in "US" else y != -1

@@ -25,7 +25,7 @@ from modicum.exceptions import BudgetError, DataError
 from modicum.rows import TARGET_BYTES, average_bytes, is_sparse, n_rows, take
 from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import Is, Whole
-from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, Number, OneOf
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf
 from modicum.select.reservoir import Reservoir
 
 COLUMNS = ("n_seen", "clusters", "regularization", "information", "seconds")  # of the history
@@ -35,6 +35,7 @@ CHOICE_GROWTH = 4  # and by this one when the regularisation is chosen again, wh
 LAST_GROWTH = 1.5  # the same at the end of a stream
 LABELLED = 10  # one row in so many is reserved for labelled rows
 FEWEST = 20  # rows of a budget
+LARGEST = 1e6  # regularisation: far beyond those that leave one cluster
 KEY_BYTES = 24  # of a sampled row: key, weight and id
 NAME_BYTES = 80  # reserved for the name of a class: 20 characters
 FIXED_BYTES = MAX_ROUNDS * len(COLUMNS) * 8 + 4096  # the history and all scalars
@@ -43,13 +44,13 @@ FIXED_BYTES = MAX_ROUNDS * len(COLUMNS) * 8 + 4096  # the history and all scalar
 CONSTRAINTS: dict[str, list[Any]] = {
     "max_clusters": [Int(1)],
     "n_clusters": [Int(1), NULL],
-    "regularization": [OneOf("auto"), POSITIVE],
+    "regularization": [OneOf("auto"), Number(0.0, LARGEST, open_ends=True)],
     "prior": [PRIOR],
     "tau": [OneOf("auto"), Number(0.0)],
     "new_clusters": [TRUTH],
     "budget": [BUDGET],
     "n_init": [Int(1)],
-    "tol": [POSITIVE],
+    "tol": [Number(0.0, 1.0, open_ends=True)],
     "max_iter": [Int(1)],
     "random_state": [RANDOM_STATE],
 }
@@ -120,8 +121,8 @@ class InformationClusterer(InformationAnswers):
         """Keep labelled rows; returns the categories of all rows, -1 for those without a label."""
         if y is None or not (known := is_labelled(y)).any():
             return None
-        new = np.unique(y[known])[self._classes.codes(np.unique(y[known])) < 0]
-        for label in new:
+        labels = np.unique(y[known])
+        for label in labels[self._classes.codes(labels) < 0]:
             self._classes.add(label)
             self._next_fit = 1  # a new class does not wait
         codes = np.where(known, self._classes.codes(y), -1)
@@ -138,14 +139,14 @@ class InformationClusterer(InformationAnswers):
         """
         started = time.perf_counter()
         features, rows = self._new_features()
-        problem = self._with_labelled(rows, self._sample.point_weights_, features)
+        problem = self._problem(rows, self._sample.point_weights_, self._labelled_rows(features))
         earlier = None
         if hasattr(self, "_solution"):
             before = self._solution.features
-            rows = self._with_labelled(before(self._sample.points_), None, before).rows
+            rows = self._problem(before(self._sample.points_), None, self._labelled_rows(before)).rows
             earlier = self._solution.model.labels(rows)
         request, last = self._request(), None
-        if earlier is not None and self._labelled is None and n_seen < choice_growth * self._solution.chosen_at:
+        if earlier is not None and self._keeps_choice(n_seen, choice_growth):
             last = self._solution
             request = replace(request, regularization=last.regularization)
         found = find(problem, request, earlier, self._source_of_features(), self._rng)
@@ -155,6 +156,13 @@ class InformationClusterer(InformationAnswers):
         information, _ = mutual_information(found.model.log_proba(problem.rows), problem.shares)
         size, seconds = len(found.model), time.perf_counter() - started
         self._rounds.record(n_seen, size, found.settings.regularization, information, seconds)
+
+    def _keeps_choice(self, n_seen: int, growth: float) -> bool:
+        """Whether the regularisation of the present solution was chosen for such clusters, and not long ago."""
+        choice = self._solution.choice
+        if choice is None or self.regularization != "auto" or self._labelled is not None:
+            return False
+        return ("score" in choice) == (self.n_clusters is None) and n_seen < growth * self._solution.chosen_at
 
     def _polish(self, problem: Problem) -> None:
         """Maximise further on all rows of a chunk."""
@@ -174,13 +182,15 @@ class InformationClusterer(InformationAnswers):
             self._solution.model, self._solution.rate = model, rate
 
     def _batches(self, X: Any, weight: np.ndarray | None) -> Iterator[Problem]:
+        """Minibatches of about the same size: a step along a few rows only would lead away from all others."""
         if n_rows(X) < BATCH:
             some = self._rng.choice(self._sample.n_retained_, min(BATCH, self._sample.n_retained_), replace=False)
             X, weight = take(self._sample.points_, np.sort(some)), self._sample.point_weights_[np.sort(some)]
         features = self._solution.features
-        for first in range(0, n_rows(X), BATCH):
-            tile = slice(first, first + BATCH)
-            yield self._with_labelled(features(take(X, tile)), None if weight is None else weight[tile], features)
+        labelled = self._labelled_rows(features)
+        bounds = np.linspace(0, n_rows(X), max(1, n_rows(X) // BATCH) + 1).astype(int)
+        for tile in map(slice, bounds[:-1], bounds[1:]):
+            yield self._problem(features(take(X, tile)), None if weight is None else weight[tile], labelled)
 
     def _end_of_stream(self) -> None:
         if self._solution.n_seen < self.n_seen_:
@@ -195,21 +205,36 @@ class InformationClusterer(InformationAnswers):
     def _watch(self, X: Any, row_ids: np.ndarray) -> None:
         """Hook: see all rows, to choose prototypes among them."""
 
-    def _with_labelled(self, rows: Any, weight: np.ndarray | None, features: Any) -> Problem:
+    def _labelled_rows(self, features: Any) -> Any:
+        """Features of the labelled rows held; None if there are none."""
+        return None if self._labelled is None else features(self._labelled.points_)
+
+    def _problem(self, rows: Any, weight: np.ndarray | None, labelled: Any) -> Problem:
         """Features of rows to learn information from, and of all labelled rows held, which add none to it."""
         shares = shares_from(rows.shape[0], weight)
         if self._labelled is None:
             return Problem(rows, shares)
-        more, categories = features(self._labelled.points_), np.asarray(self._labelled.targets_)
-        rows = sparse.vstack([rows, more], "csr") if is_sparse(rows) else np.concatenate([rows, more])
+        rows = sparse.vstack([rows, labelled], "csr") if is_sparse(rows) else np.concatenate([rows, labelled])
         at = np.arange(len(shares), rows.shape[0])
-        return Problem(rows, np.concatenate([shares, np.zeros(len(at))]), Labelled(at, categories, len(self._classes)))
+        held = self._labelled
+        labels = Labelled(at, np.asarray(held.targets_), held.point_weights_, len(self._classes))
+        return Problem(rows, np.concatenate([shares, np.zeros(len(at))]), labels)
 
     def _problem_of(self, X: Any, weight: np.ndarray | None, codes: np.ndarray | None) -> Problem:
         """All rows of a chunk, with their labels."""
-        at = np.flatnonzero([] if codes is None else codes >= 0)
-        labels = None if codes is None else Labelled(at, codes[at], len(self._classes))
+        labels = None
+        if codes is not None:
+            at = np.flatnonzero(codes >= 0)
+            labels = Labelled(at, codes[at], None if weight is None else weight[at], len(self._classes))
         return Problem(self._solution.features(X), shares_from(n_rows(X), weight), labels)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.n_clusters is not None and not isinstance(self.prior, str) and len(self.prior) != self.n_clusters:
+            raise ValueError(
+                f"{type(self).__name__}: prior has {len(self.prior)} proportions, but n_clusters is {self.n_clusters}. "
+                "Give one per cluster, or leave out n_clusters."
+            )
 
     # ---- labels ----------------------------------------------------------------------------------
 
@@ -323,21 +348,22 @@ class InformationClusterer(InformationAnswers):
         """What is maximised now."""
         prior = Prior(self.prior)
         if self._labelled is not None and prior.is_auto:
-            prior = ClassSizes.of(np.bincount(np.asarray(self._labelled.targets_), minlength=len(self._classes)))
+            weights = self._labelled.point_weights_
+            prior = ClassSizes.of(np.bincount(np.asarray(self._labelled.targets_), weights, len(self._classes)))
         return Settings(self._solution.regularization, prior, self._solution.tau, self.tol, self.max_iter)
 
     def _may_fail_midway(self) -> bool:
         return self._rows_differ_in_size()
 
     def _check_reset(self) -> None:
-        """Also refuse parameters that the division of the budget depends on."""
-        fixed = {"features", "n_prototypes"}
+        """Also refuse parameters that features and the division of the budget depend on."""
+        fixed = {"features", "kernel", "n_prototypes"}
         if as_budget(self.budget).nbytes is not None:
             fixed |= {"max_clusters", "n_clusters"}
         if changed := fixed & getattr(self, "_reset", set()):
             raise ValueError(
-                f"{type(self).__name__}: {', '.join(sorted(changed))} was set after rows had been learned within a "
-                "budget. Call fit to start over."
+                f"{type(self).__name__}: {', '.join(sorted(changed))} was set after rows had been learned. "
+                "Call fit to start over."
             )
         super()._check_reset()
 

@@ -22,23 +22,8 @@ class Multilogit(Part):
         self.weights = np.ascontiguousarray(weights)  # (m, k); products round as they do after loading
         self.biases = biases
 
-    @classmethod
-    def of(cls, params: np.ndarray, n_categories: int) -> "Multilogit":
-        """The model of parameters in one vector."""
-        return cls(params[:-n_categories].reshape(-1, n_categories).copy(), params[-n_categories:].copy())
-
-    @classmethod
-    def zero(cls, n_inputs: int, n_categories: int) -> "Multilogit":
-        """The model that gives all categories the same probability."""
-        return cls(np.zeros((n_inputs, n_categories)), np.zeros(n_categories))
-
     def __len__(self) -> int:
         return len(self.biases)
-
-    @property
-    def params(self) -> np.ndarray:
-        """All parameters as one vector, for minimisers."""
-        return np.concatenate([self.weights.ravel(), self.biases])
 
     def keep(self, categories: np.ndarray) -> "Multilogit":
         """The model of some of the categories."""

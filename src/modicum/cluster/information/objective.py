@@ -31,11 +31,31 @@ class Labelled:
 
     rows: np.ndarray
     categories: np.ndarray
+    weights: np.ndarray | None = None  # None: equal ones
     n_classes: int = 0  # at least so many categories belong to labels, though rows of some may be missing
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Weights that sum to 1."""
+        n = len(self.rows)
+        return np.full(n, 1.0 / n) if self.weights is None else self.weights / self.weights.sum()
+
+    def counts(self, n_classes: int) -> np.ndarray:
+        """Rows of each class; one of weight 2 counts twice."""
+        return np.bincount(self.categories, self.weights, n_classes)
+
+    def take(self, some: np.ndarray) -> "Labelled":
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[some]
+        return Labelled(self.rows[some], self.categories[some], weights, self.n_classes)
 
 
 class Objective:
-    """Value and gradient of F for parameters [w, b] as one vector; minus both, as minimisers expect them."""
+    """Value and gradient of F for parameters [w, b] as one vector; minus both, as minimisers expect them.
+
+    Sparse rows are not centered. Their biases are those of centered rows all the same, b + w . mean: otherwise a column
+    far from zero would tie each bias to its weights, and minimisers would end before they are anywhere.
+    """
 
     def __init__(
         self,
@@ -55,7 +75,9 @@ class Objective:
         self.log_prior = np.zeros(n_categories) if log_prior is None else log_prior
         self.labels = labels
         self.tau = tau
+        self._mean = np.asarray(shares @ rows, np.float64) if is_sparse(rows) else None
         self._logs = np.empty((n_categories, rows.shape[0]), rows.dtype)  # log p_ki, then the gradient by the logits
+        self._tile = rows.shape[0] if is_sparse(rows) else TILE  # slices of sparse rows are copies, sums over them wide
 
     def __call__(self, params: np.ndarray) -> tuple[float, np.ndarray]:
         W, b = self.unpack(params)
@@ -65,48 +87,55 @@ class Objective:
         value = self.tau * information - self.regularization * np.vdot(W, W)
         likelihood, residuals = self._label_terms()
         gradient_W, gradient_b = self._backward(log_sizes - self.log_prior, residuals)
+        if self._mean is not None:
+            gradient_W -= np.outer(self._mean, gradient_b)
         gradient_W -= 2.0 * self.regularization * W
         return -(value + likelihood), -np.concatenate([gradient_W.ravel(), gradient_b])
 
     def unpack(self, params: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of shape (d, k), and biases."""
-        return params[: -self.n_categories].reshape(-1, self.n_categories), params[-self.n_categories :]
+        """Weights of shape (d, k), and biases, for the rows as they are."""
+        W, b = params[: -self.n_categories].reshape(-1, self.n_categories), params[-self.n_categories :]
+        return W, b if self._mean is None else b - self._mean @ W
+
+    def pack(self, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Weights and biases as one vector."""
+        return np.concatenate([W.ravel(), b if self._mean is None else b + self._mean @ W])
 
     def _forward(self, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
         """Fill in log p; returns the shares q of the categories and sum_i s_i sum_k p_ki log p_ki."""
         rows, shares, logs = self.rows, self.shares, self._logs
         weights, bias = W.astype(logs.dtype), b.astype(logs.dtype)
-        n_tiles = -(-len(shares) // TILE)
+        n_tiles = -(-len(shares) // self._tile)
         sizes, negative_entropies = np.zeros((n_tiles, self.n_categories)), np.zeros(n_tiles)
 
         def work(tile: slice) -> None:
             log_p = logits(rows[tile], weights, bias, out=logs[:, tile])
             p = log_softmax(log_p)
-            at, share = tile.start // TILE, shares[tile]
+            at, share = tile.start // self._tile, shares[tile]
             sizes[at] = p @ share
             p *= log_p
             negative_entropies[at] = (p @ share).sum()
 
-        run_tiles(work, len(shares), TILE)
+        run_tiles(work, len(shares), self._tile)
         return sizes.sum(axis=0), float(negative_entropies.sum())
 
     def _label_terms(self) -> tuple[float, np.ndarray | None]:
-        """The mean log-likelihood of the labels, and its gradient by the logits of the labelled rows."""
+        """The mean log-likelihood of a label, and its gradient by the logits of the labelled rows."""
         if self.labels is None:
             return 0.0, None
         log_p = self._logs[:, self.labels.rows].astype(np.float64)
         known = self.labels.categories, np.arange(log_p.shape[1])
         residuals = -np.exp(log_p)
         residuals[known] += 1.0
-        residuals /= log_p.shape[1]
-        return float(log_p[known].mean()), residuals
+        residuals *= self.labels.shares
+        return float(self.labels.shares @ log_p[known]), residuals
 
     def _backward(self, log_excess: np.ndarray, residuals: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Gradients by weights and biases, from log(q / d) and the gradient of the labels."""
         rows, shares, logs, tau = self.rows, self.shares, self._logs, self.tau
         offset = log_excess.astype(logs.dtype)[:, None]
         scaled = (tau * shares).astype(logs.dtype)
-        tiles_W = np.zeros((-(-len(shares) // TILE), rows.shape[1], self.n_categories))
+        tiles_W = np.zeros((-(-len(shares) // self._tile), rows.shape[1], self.n_categories))
         tiles_b = np.zeros((len(tiles_W), self.n_categories))
 
         def work(tile: slice) -> None:
@@ -118,14 +147,14 @@ class Objective:
             log_p *= scaled[tile]
 
         def reduce(tile: slice) -> None:
-            at, gradient = tile.start // TILE, logs[:, tile]
+            at, gradient = tile.start // self._tile, logs[:, tile]
             tiles_W[at] = rows[tile].T @ gradient.T
             tiles_b[at] = gradient.sum(axis=1, dtype=np.float64)
 
-        run_tiles(work, len(shares), TILE)
+        run_tiles(work, len(shares), self._tile)
         if residuals is not None and self.labels is not None:
             logs[:, self.labels.rows] += residuals
-        run_tiles(reduce, len(shares), TILE)
+        run_tiles(reduce, len(shares), self._tile)
         return tiles_W.sum(axis=0), tiles_b.sum(axis=0)
 
 

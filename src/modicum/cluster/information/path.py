@@ -28,8 +28,12 @@ class Point:
     """A model of the path."""
 
     regularization: float
-    n_clusters: int
     fit: Fit
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters that have rows: `maximize` drops the others."""
+        return len(self.fit.model)
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,6 @@ class Path:
             np.array([point.fit.value for point in found]),
             tuple(point.fit.model for point in found),
         )
-
-    @property
-    def mutual_information(self) -> np.ndarray:
-        """The objective without its penalty: for equal expected proportions, I(y; x)."""
-        penalties = [np.vdot(model.weights, model.weights) for model in self.models]
-        return self.values + self.regularizations * penalties
 
     def labels(self, rows: Any) -> np.ndarray:
         """The cluster of each row by each model, of shape (models, n)."""
@@ -87,8 +85,7 @@ def climb(
     """The points of a path one by one, from a model to start with."""
 
     def point(regularization: float, start: Multilogit) -> Point:
-        fit = maximize(problem, Settings(regularization, prior, tol=tol), start)
-        return Point(regularization, len(np.unique(fit.model.labels(problem.rows))), fit)
+        return Point(regularization, maximize(problem, Settings(regularization, prior, tol=tol), start))
 
     def until(before: Point, regularization: float) -> Iterator[Point]:
         after = point(regularization, soften(before.fit.model))
@@ -107,11 +104,11 @@ def climb(
 
 def until_drop(points: Iterable[Point]) -> Iterator[Point]:
     """Points as long as all clusters of the first one are kept, and the one after these."""
-    most = 0
+    first = None
     for point in points:
         yield point
-        most = max(most, point.n_clusters)
-        if point.n_clusters < most:
+        first = first or point
+        if point.n_clusters < first.n_clusters:
             return
 
 
@@ -127,7 +124,10 @@ def is_fast(before: int, after: int) -> bool:
 
 def check_regularizations(given: Any) -> np.ndarray:
     """Regularisations in rising order; a ValueError if some are not positive numbers."""
-    found = np.unique(np.asarray(given, np.float64))
+    try:
+        found = np.unique(np.asarray(given, np.float64))
+    except (TypeError, ValueError):
+        found = np.empty(0)
     if not found.size or not (np.isfinite(found) & (found > 0)).all():
         raise ValueError(f"regularizations must be positive numbers, such as [1e-4, 1e-3]; got {given!r}.")
     return found

@@ -83,11 +83,6 @@ class Choice:
         judged = {"stability": self.stability, "null": self.null, "score": self.score}
         return found | {name: column for name, column in judged.items() if column is not None}
 
-    @property
-    def is_sure(self) -> bool:
-        """Whether the clusters are more stable than those of rows without clusters."""
-        return self.score is None or bool(self.score[self.at] >= SURE_SCORE)
-
 
 def choose(
     problem: Problem,
@@ -202,5 +197,8 @@ def agreement(a: np.ndarray, b: np.ndarray) -> float:
 def gaussian(rows: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """As many rows of a Gaussian with the same mean and covariance."""
     mean = shares @ rows
-    noise = rng.standard_normal((len(rows), len(rows)), dtype=np.float32)
-    return (mean + noise @ (np.sqrt(shares)[:, None] * (rows - mean))).astype(rows.dtype)
+    root = np.sqrt(shares)[:, None] * (rows - mean)  # the covariance is root' root
+    if len(root) > root.shape[1]:
+        root = np.linalg.qr(root, mode="r")
+    noise = rng.standard_normal((len(rows), len(root)), dtype=np.float32)
+    return (mean + noise @ root).astype(rows.dtype)

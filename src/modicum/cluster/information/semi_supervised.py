@@ -9,7 +9,6 @@ more than chance.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -95,7 +94,7 @@ def _fit(
     if segments is not None and np.isfinite(latent):
         strict = replace(settings, regularization=max(latent, settings.regularization))
         found = maximize(problem, strict, _with_latent(problem, start, segments)).model
-        start = found.keep(_populated(found, problem.rows, len(start)))
+        start = found
     return maximize(problem, settings, start, drop=drop)
 
 
@@ -104,12 +103,12 @@ def labels_alone(problem: Problem, n_classes: int, regularization: float) -> Fit
     labels = _labels(problem)
     rows = problem.rows[labels.rows].astype(np.float64)
     n = rows.shape[0]
-    every = Labelled(np.arange(n), labels.categories)
+    every = replace(labels, rows=np.arange(n))
     objective = Objective(rows, np.full(n, 1.0 / n), n_classes, regularization, labels=every, tau=0.0)
-    zero = Multilogit.zero(rows.shape[1], n_classes)
+    zero = np.zeros((rows.shape[1] + 1) * n_classes)
     options = {"maxiter": 1000, "ftol": 1e-12, "gtol": 1e-8}
-    found = minimize(objective, zero.params, jac=True, method="L-BFGS-B", options=options)
-    return Fit(Multilogit.of(found.x, objective.n_categories), -float(found.fun), found.nit)
+    found = minimize(objective, zero, jac=True, method="L-BFGS-B", options=options)
+    return Fit(Multilogit(*objective.unpack(found.x)), -float(found.fun), found.nit)
 
 
 def _with_latent(problem: Problem, model: Multilogit, segments: np.ndarray) -> Multilogit:
@@ -123,11 +122,6 @@ def _with_latent(problem: Problem, model: Multilogit, segments: np.ndarray) -> M
     known = model.labels(problem.rows)
     categories = np.where(numbers[segments] < 0, known, numbers[segments])
     return supervised(problem, categories, len(model) + len(empty), SOFT)
-
-
-def _populated(model: Multilogit, rows: Any, n_classes: int) -> np.ndarray:
-    """The labelled classes, and latent categories that are the most probable one of some row."""
-    return np.union1d(np.arange(n_classes), model.labels(rows))
 
 
 def choose_settings(
@@ -145,7 +139,7 @@ def choose_settings(
     appear, take taus = (1.0,): held-out labels know nothing of them, and with less information they vanish.
     """
     labels = _labels(problem)
-    prior = prior or ClassSizes.of(np.bincount(labels.categories, minlength=n_classes))
+    prior = prior or ClassSizes.of(labels.counts(n_classes))
     grid = [Settings(regularization, prior, tau) for regularization, tau in product(regularizations, taus)]
     folds = list(_folds(_sample(problem, rng)[0], rng))
     if len(grid) == 1 or _n_held_out(folds) < LEAST_HELD_OUT:
@@ -210,8 +204,7 @@ def _folds(problem: Problem, rng: np.random.Generator) -> Iterator[Fold]:
     for number in range(N_FOLDS):
         out = fold == number
         if out.any():
-            kept = replace(labels, rows=labels.rows[~out], categories=labels.categories[~out])
-            yield Problem(problem.rows, problem.shares, kept), Labelled(labels.rows[out], labels.categories[out])
+            yield Problem(problem.rows, problem.shares, labels.take(~out)), labels.take(out)
 
 
 def _sample(problem: Problem, rng: np.random.Generator) -> tuple[Problem, np.ndarray]:

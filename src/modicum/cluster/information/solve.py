@@ -1,6 +1,6 @@
 """Maximisation of the objective by L-BFGS, started from an over-segmentation (gomes2010rim, section 5.4.1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,21 @@ def maximize(problem: Problem, settings: Settings, start: Multilogit, *, drop: b
     Every category of the answer is the most probable one of some row, or has a label; `drop=False` keeps all. A prior
     by rank takes effect after an ascent without it: among the small pieces of an over-segmentation ranks mean nothing.
     """
-    prior, log_prior = settings.prior, np.zeros(len(start))
-    if not (prior.is_uniform or prior.is_ranked):
-        log_prior = prior.log_proportions(start.sizes(problem.rows, problem.shares))
-    fit = _ascend(problem, settings, start, log_prior, drop)
+    prior = settings.prior
     if not prior.is_ranked:
-        return fit
-    log_prior = prior.log_proportions(fit.model.sizes(problem.rows, problem.shares))
-    second = _ascend(problem, settings, fit.model, log_prior, drop)
+        return _ascend(problem, settings, start, log_prior_of(prior, start, problem), drop)
+    fit = _ascend(problem, settings, start, np.zeros(len(start)), drop)
+    settings = replace(settings, max_iter=max(1, settings.max_iter - fit.n_iter))
+    second = _ascend(problem, settings, fit.model, log_prior_of(prior, fit.model, problem), drop)
     return Fit(second.model, second.value, fit.n_iter + second.n_iter)
+
+
+def log_prior_of(prior: Prior, model: Multilogit, problem: Problem) -> np.ndarray:
+    """Logarithms of the proportions expected of the categories of a model."""
+    sizes = (
+        model.sizes(problem.rows, problem.shares) if prior.is_ranked else np.ones(len(model))
+    )  # only ranks need them
+    return prior.log_proportions(sizes)
 
 
 def _ascend(problem: Problem, settings: Settings, model: Multilogit, log_prior: np.ndarray, drop: bool) -> Fit:
@@ -85,8 +91,9 @@ def _ascend(problem: Problem, settings: Settings, model: Multilogit, log_prior: 
             "ftol": settings.tol,
             "gtol": LEAST_SLOPE * settings.tol,
         }
-        found = minimize(objective, model.params, jac=True, method="L-BFGS-B", options=options)
-        model, done = Multilogit.of(found.x, objective.n_categories), done + found.nit
+        start = objective.pack(model.weights, model.biases)
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        model, done = Multilogit(*objective.unpack(found.x)), done + found.nit
         ended = found.status != 1 or done >= settings.max_iter  # 1: the iterations of this round are used up
         alive = _alive(model, problem, populated=ended) if drop else np.arange(len(model))
         if ended and len(alive) == len(model):
@@ -119,8 +126,8 @@ def _alive(model: Multilogit, problem: Problem, *, populated: bool) -> np.ndarra
 
 def supervised(problem: Problem, categories: np.ndarray, n_categories: int, regularization: float) -> Multilogit:
     """A short multilogit regression on categories of all rows: where the search starts."""
-    every = Labelled(np.arange(len(categories)), categories)
+    every = Labelled(np.arange(len(categories)), categories, problem.shares)
     objective = Objective(problem.rows, problem.shares, n_categories, regularization, labels=every, tau=0.0)
-    zero = Multilogit.zero(problem.rows.shape[1], n_categories)
-    found = minimize(objective, zero.params, jac=True, method="L-BFGS-B", options={"maxiter": START_ITERATIONS})
-    return Multilogit.of(found.x, objective.n_categories)
+    zero = np.zeros((problem.rows.shape[1] + 1) * n_categories)
+    found = minimize(objective, zero, jac=True, method="L-BFGS-B", options={"maxiter": START_ITERATIONS})
+    return Multilogit(*objective.unpack(found.x))

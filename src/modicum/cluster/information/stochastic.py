@@ -6,7 +6,7 @@ that its length needs no tuning (vaswani2019).
 """
 
 from modicum.cluster.information.multilogit import Multilogit
-from modicum.cluster.information.solve import Problem, Settings, objective_of
+from modicum.cluster.information.solve import Problem, Settings, log_prior_of, objective_of
 
 FIRST_RATE = 10.0
 GROWTH = 1.2  # of the rate after a step that was not shortened
@@ -15,13 +15,13 @@ MOST_HALVINGS = 20
 
 def step(problem: Problem, settings: Settings, model: Multilogit, rate: float) -> tuple[Multilogit, float]:
     """The model after one step, and the rate for the next; the model as it was if no step raises the objective."""
-    log_prior = settings.prior.log_proportions(model.sizes(problem.rows, problem.shares))
-    objective = objective_of(problem, settings, log_prior)
-    loss, gradient = objective(model.params)
+    objective = objective_of(problem, settings, log_prior_of(settings.prior, model, problem))
+    start = objective.pack(model.weights, model.biases)
+    loss, gradient = objective(start)
     slope = float(gradient @ gradient)
     for _ in range(MOST_HALVINGS):
-        params = model.params - rate * gradient
+        params = start - rate * gradient
         if objective(params)[0] <= loss - 0.5 * rate * slope:
-            return Multilogit.of(params, objective.n_categories), GROWTH * rate
+            return Multilogit(*objective.unpack(params)), GROWTH * rate
         rate /= 2.0
     return model, rate
