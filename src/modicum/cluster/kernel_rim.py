@@ -38,7 +38,7 @@ class KernelRIM(InformationClusterer):
     n_prototypes : int or None, default=500
         Basis rows, at most a quarter of the budget. None: all rows of the sample.
     n_clusters : int or None, default=None
-        The number of clusters, if it is known.
+        The number of clusters, if it is known. With labels it only limits new clusters.
     regularization : float or "auto", default="auto"
         Weight of the penalty per row, for a kernel scaled so that rows have total variance 1; see `RIM`.
     prior : {"auto", "uniform", "power law"} or array of proportions, default="auto"

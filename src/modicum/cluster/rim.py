@@ -38,13 +38,14 @@ class RIM(InformationClusterer):
         What boundaries are linear in: the columns, or coordinates of a diffusion on the graph of nearest neighbours
         of the held rows, for clusters of any shape. "diffusion" takes no sparse rows.
     n_clusters : int or None, default=None
-        The number of clusters, if it is known.
+        The number of clusters, if it is known. With labels it only limits new clusters.
     regularization : float or "auto", default="auto"
         Weight of the penalty per row, for rows scaled to total variance 1: it has no unit, and means the same for a
         sample as for all rows. The thesis' lambda is this divided by the total variance. A larger one leaves fewer
         clusters. "auto" takes the one whose clusters are found again in other halves of the sample, see `path`.
     prior : {"auto", "uniform", "power law"} or array of proportions, default="auto"
-        Expected sizes of clusters, by rank. "auto": equal, or those of the labels, if there are labels.
+        Expected sizes of clusters, by rank; one per cluster if `n_clusters` is given. "auto": equal, or those of the
+        labels, if there are labels.
     tau : float or "auto", default="auto"
         With labels, the weight of the information of all rows against the mean log-likelihood of a label; 0 learns from
         labels alone. "auto" chooses by held-out labels.
@@ -92,7 +93,7 @@ class RIM(InformationClusterer):
     References
     ----------
     gomes2010rim, sections 5.3 to 5.6. Departures: rows are scaled, so that the regularisation has no unit; information
-    is that of all rows, labelled or not; expected sizes take effect by half (see `modicum.cluster.information.priors`);
+    is that of all rows, labelled or not; given sizes take effect by half (see `modicum.cluster.information.priors`);
     the sample, stochastic steps, the choice of the regularisation and diffusion features are ours.
     """
 
