@@ -140,5 +140,5 @@ def test_a_column_is_taken_with_a_warning_and_a_table_refused():
 @pytest.mark.parametrize("gap", [float("nan"), None, 3])
 @pytest.mark.parametrize("kind", [list, tuple, lambda y: np.array(y, object)])
 def test_gaps_among_names_are_no_names(gap, kind):
-    with pytest.raises(DataError, match="[Ll]abels"):
+    with pytest.raises(DataError, match=r"[Ll]abels"):
         clean_labels(kind(["a", "b", gap]), "StreamSVC")
