@@ -87,7 +87,11 @@ class TestClusters:
     @pytest.mark.parametrize(
         ("option", "value", "words"),
         [
-            ("--regularization", -1, 'regularization must be "auto", or a number above 0; got -1.'),
+            (
+                "--regularization",
+                -1,
+                'regularization must be "auto", or a number strictly between 0 and 1e+06; got -1.',
+            ),
             ("--prior", "big", "prior must be"),
             ("--n-clusters", 0, "n_clusters must be a positive int"),
             ("--tau", "x", 'tau must be "auto"'),

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from modicum.exceptions import DataError
-from modicum.rows import as_values
 from modicum.rules.invariants import Array
 from modicum.state.part import Part
+from modicum.streams.readers.columns import as_values
 
 KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings", "S": "bytes"}
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError, DataWarning, StateError
-from modicum.rows import as_values, is_sparse
+from modicum.rows import is_sparse
 from modicum.rules.invariants import check_compressed
+from modicum.streams.readers.columns import as_values
 
 ENOUGH_ROWS = 20  # of a first chunk, to compare the variances of columns
 SOME_ROWS = 500  # of them that are compared

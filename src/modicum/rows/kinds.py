@@ -22,14 +22,6 @@ def n_rows(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def as_values(values: Any) -> np.ndarray:
-    """Targets as an array. Those of a list that has more than strings stay as they are: NaN does not become "nan"."""
-    found = np.asarray(values)
-    if found.dtype.kind == "U" and isinstance(values, list | tuple) and not all(isinstance(one, str) for one in values):
-        return np.asarray(values, object)
-    return found
-
-
 def take(X: Any, index: Any) -> Any:
     """Rows of an array, a sparse matrix or a list of objects; a slice of consecutive rows shares their memory."""
     if isinstance(X, list):

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.rows import as_values
 from modicum.streams.chunks import Chunk, cut, drop, read_ahead, shuffled
 from modicum.streams.readers import open_reader
 from modicum.streams.readers.base import Reader, count, pick
-from modicum.streams.readers.columns import Key, Wanted, as_keys, as_weights
+from modicum.streams.readers.columns import Key, Wanted, as_keys, as_values, as_weights
 from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.joined import Joined
 from modicum.streams.readers.mapped import Mapped, WithoutTargets

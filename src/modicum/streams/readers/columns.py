@@ -112,6 +112,14 @@ def split(block: Any, choice: Choice, source: str) -> Block:
     return as_floats(block, source), y, weight
 
 
+def as_values(values: Any) -> np.ndarray:
+    """Targets as an array. Those of a list that has more than strings stay as they are: NaN does not become "nan"."""
+    found = np.asarray(values)
+    if found.dtype.kind == "U" and isinstance(values, list | tuple) and not all(isinstance(one, str) for one in values):
+        return np.asarray(values, object)
+    return found
+
+
 def as_weights(values: Any, source: str) -> np.ndarray:
     try:
         return np.asarray(values, dtype=np.float64)
