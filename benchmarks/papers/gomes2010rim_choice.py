@@ -230,8 +230,9 @@ def main():
     result.note(
         "Four other kinds of rules were compared later on 99 sets with signal, 82 of them random mixtures: information "
         "on the other half beyond that of the null, nats on which halves agree, agreement of halves with the model of "
-        "all rows, and products of these. Their means were .81 to .88, that of this rule .85, that of the true number "
-        ".94. In cross-validation the best gained .01, so the rule was kept."
+        "all rows (on 51 of the sets), the width of plateaus of the path, and products of these. With the best "
+        "settings of each on these sets, means were .84 to .88, that of this rule .85, that of the true number .94. In "
+        "cross-validation the best gained .01, so the rule was kept."
     )
     result.content["curves"] = curves
     plot(result, curves)

@@ -122,3 +122,12 @@ def test_a_model_of_some_categories():
     model = Multilogit(np.arange(6.0).reshape(2, 3), np.arange(3.0)).keep(np.array([0, 2]))
     assert model.weights.tolist() == [[0, 2], [3, 5]]
     assert model.biases.tolist() == [0, 2]
+
+
+def test_supervised_learns_more_from_rows_of_larger_shares():
+    weight = 1 + np.arange(len(X)) % 3
+    some = supervised(Problem(X, weight / weight.sum()), LABEL, 3, 1e-3)
+    copies = np.repeat(np.arange(len(X)), weight)
+    same = supervised(Problem(X[copies], np.full(len(copies), 1 / len(copies))), LABEL[copies], 3, 1e-3)
+    np.testing.assert_allclose(some.weights, same.weights, rtol=1e-6)
+    assert np.abs(some.weights - supervised(PROBLEM, LABEL, 3, 1e-3).weights).max() > 1e-3

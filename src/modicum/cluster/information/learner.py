@@ -200,7 +200,7 @@ class InformationClusterer(InformationAnswers):
 
     def _new_features(self) -> tuple[Any, Any]:
         """The feature map for the rows held, and the features of the sampled ones."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _new_features")
 
     def _watch(self, X: Any, row_ids: np.ndarray) -> None:
         """Hook: see all rows, to choose prototypes among them."""
@@ -304,7 +304,7 @@ class InformationClusterer(InformationAnswers):
 
     def _feature_sizes(self, rows: int, n_features: int, row_bytes: int) -> tuple[int, int]:
         """How many features a row has for the model, and the bytes that are held to compute them."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _feature_sizes")
 
     # ---- contract --------------------------------------------------------------------------------
 

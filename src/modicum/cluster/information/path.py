@@ -50,6 +50,7 @@ class Path:
 
     @classmethod
     def of(cls, points: Iterable[Point]) -> Self:
+        """The path that has these points."""
         found = list(points)
         return cls(
             np.array([point.regularization for point in found]),

@@ -93,8 +93,7 @@ def _fit(
     start = alone.model
     if segments is not None and np.isfinite(latent):
         strict = replace(settings, regularization=max(latent, settings.regularization))
-        found = maximize(problem, strict, _with_latent(problem, start, segments)).model
-        start = found
+        start = maximize(problem, strict, _with_latent(problem, start, segments)).model
     return maximize(problem, settings, start, drop=drop)
 
 

@@ -73,10 +73,9 @@ def maximize(problem: Problem, settings: Settings, start: Multilogit, *, drop: b
 
 def log_prior_of(prior: Prior, model: Multilogit, problem: Problem) -> np.ndarray:
     """Logarithms of the proportions expected of the categories of a model."""
-    sizes = (
-        model.sizes(problem.rows, problem.shares) if prior.is_ranked else np.ones(len(model))
-    )  # only ranks need them
-    return prior.log_proportions(sizes)
+    if not prior.is_ranked:
+        return prior.log_proportions(np.ones(len(model)))  # whatever the sizes are
+    return prior.log_proportions(model.sizes(problem.rows, problem.shares))
 
 
 def _ascend(problem: Problem, settings: Settings, model: Multilogit, log_prior: np.ndarray, drop: bool) -> Fit:
