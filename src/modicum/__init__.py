@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from modicum import checks as checks
     from modicum import cluster as cluster
     from modicum import coreset as coreset
+    from modicum import crowd as crowd
     from modicum import datasets as datasets
     from modicum import evaluate as evaluate
     from modicum import exceptions as exceptions
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from modicum.coreset import StreamGaussianMixture as StreamGaussianMixture
     from modicum.coreset import StreamKMeans as StreamKMeans
     from modicum.coreset import WeightedGaussianMixture as WeightedGaussianMixture
+    from modicum.crowd import CrowdClustering as CrowdClustering
+    from modicum.crowd import CrowdFactorization as CrowdFactorization
     from modicum.mixture import DirichletProcessMixture as DirichletProcessMixture
     from modicum.mixture import MemoryBoundedMixture as MemoryBoundedMixture
     from modicum.pipeline import OneByOne as OneByOne
@@ -90,6 +93,10 @@ LEARNERS = {
     "StreamSVC": "svm",
     "ThreeSieves": "select",
 }
+CROWD = {
+    "CrowdClustering": "crowd",
+    "CrowdFactorization": "crowd",
+}
 PREPARATIONS = {
     "PrincipalComponents": "pipeline",
     "RandomFeatures": "pipeline",
@@ -99,6 +106,7 @@ PREPARATIONS = {
 }
 _HOMES = {
     **LEARNERS,
+    **CROWD,
     **PREPARATIONS,
     "DirichletProcessMixture": "mixture",
     "Learner": "contract",
@@ -115,6 +123,7 @@ _ROOMS = (
     "checks",
     "cluster",
     "coreset",
+    "crowd",
     "datasets",
     "evaluate",
     "exceptions",
@@ -150,4 +159,4 @@ def __dir__() -> list[str]:
 
 def load_all_learners() -> dict[str, type["Learner"]]:
     """Every public learner by its name, those that prepare rows for others included."""
-    return {name: __getattr__(name) for name in (*LEARNERS, *PREPARATIONS)}
+    return {name: __getattr__(name) for name in (*LEARNERS, *CROWD, *PREPARATIONS)}

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from modicum._optional import require
+from modicum.crowd.answers import Answers
 from modicum.exceptions import DataError
 
 CHECKSUMS = {  # sha256: other copies differ in rows, order or scale, and results would not be comparable
     "boston_housing.npz": "d1bd3d97f147b6b6df1da29e41da49a117fc2979f538c259252afcacab893d86",
+    "crowd_clustering_dogs3_birds5.npz": "b7039c7544935929611cf92f371f15d7affe68c872e480dfc32b8f3ce0ab0d18",
+    "crowd_orchestra_bluebirds.npz": "09f59074078b807b80c26d7abdfc5260d1245c96ea6e138ea5e8f57e168a685a",
     "cifar10_test.npz": "0513c5802412649c22a3c08dda8896f66a1f7b787bf5dff4105db191fc9d5917",
     "ijcnn1.npz": "db0664d3535443edc731858a8711625e74b8f61aa611c2d9f250640992b3a539",
     "kdd04_bio.npz": "7208bdf998b97bd086a53248f6a3fafdb79fdb757a3be18282d76cf8f21e378a",
@@ -146,6 +149,69 @@ def lucic_synthetic(n_rows: int = 100_000, random_state: int = 0) -> tuple[np.nd
     rows *= np.float32(np.sqrt(5))
     rows += centers[label]
     return rows, centers
+
+
+def crowd_answers(
+    n_items: int = 200,
+    n_workers: int = 40,
+    *,
+    n_attributes: int = 2,
+    n_seen: int = 1,
+    task_size: int = 20,
+    n_answers: int = 180,
+    slip_rate: float = 0.05,
+    random_state: int = 0,
+) -> tuple[Answers, np.ndarray]:
+    """Answers of simulated schools of workers, and the true cluster of each item.
+
+    Items have binary attributes, and each combination is a cluster. A worker sees `n_seen` of them, as all workers of
+    the same school do, and sorts the items of a task by these. With probability `slip_rate`, an item is put in a random
+    group.
+
+    >>> answers, truth = crowd_answers(50, 6, task_size=10, n_answers=12)
+    >>> len(answers), answers.n_answers, len(truth)
+    (120, 12, 50)
+    """
+    rng = np.random.default_rng(random_state)
+    attributes = rng.integers(2, size=(n_items, n_attributes))
+    worker = np.arange(n_answers) % n_workers
+    seen = (worker[:, None] % n_attributes + np.arange(n_seen)) % n_attributes  # (n_answers, n_seen)
+    item = np.array([rng.choice(n_items, task_size, replace=False) for _ in range(n_answers)])
+    group = attributes[item[:, :, None], seen[:, None]] @ (1 << np.arange(n_seen))
+    slips = rng.random(group.shape) < slip_rate
+    group[slips] = rng.integers(1 << n_seen, size=slips.sum())
+    each = np.repeat(np.arange(n_answers), task_size)
+    return Answers(worker[each], each, item.ravel(), group.ravel()), attributes @ (1 << np.arange(n_attributes))
+
+
+def dogs_and_birds() -> dict[str, tuple[Answers, np.ndarray]]:
+    """Real workers who grouped 2 to 5 pictures of dogs or birds at a time, and the true classes, by experiment.
+
+    From Chen and Vinayak, WWW 2025: ten experiments with 300 workers each.
+    """
+    found = _read("crowd_clustering_dogs3_birds5.npz")
+    experiments = {}
+    for number, name in enumerate(found["experiments"].tolist()):
+        rows = found["experiment"] == number
+        columns = (found[column][rows].astype(np.int64) for column in ("worker", "question", "item", "group"))
+        experiments[name] = Answers(*columns), found["truth_dogs3" if "dogs3" in name else "truth_birds5"]
+    return experiments
+
+
+def orchestra() -> dict[str, tuple[Answers, np.ndarray]]:
+    """Unknown workers who grouped 35 pictures of scenes or objects at a time, and the true classes, by batch.
+
+    From Jain, Das Sarma, Parameswaran and Widom, arXiv 1601.02034. Items are numbered within their batch.
+    """
+    found = _read("crowd_orchestra_bluebirds.npz")
+    batches = {}
+    for number, name in enumerate(found["batches"].tolist()):
+        rows = found["batch"] == number
+        answer = found["hit"][rows].astype(np.int64) * 256 + found["answer"][rows]
+        items, item = np.unique(found["item"][rows], return_inverse=True)
+        answers = Answers(answer, answer, item, found["group"][rows].astype(np.int64))
+        batches[name] = answers, found["item_category"][items]
+    return batches
 
 
 def telemonitoring() -> tuple[np.ndarray, np.ndarray]:

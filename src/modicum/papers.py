@@ -37,6 +37,7 @@ PAPERS = {
     "gomes2008": "Gomes, Welling, Perona. Incremental learning of nonparametric Bayesian mixture models. CVPR 2008.",
     "gomes2008topics": "Gomes, Welling, Perona. Memory bounded inference in topic models. ICML 2008.",
     "gomes2010": "Gomes, Krause. Budgeted nonparametric learning from data streams. ICML 2010.",
+    "gomes2011": "Gomes, Welinder, Krause, Perona. Crowdclustering. NIPS 2011; chapter 7 of Gomes' thesis, Caltech.",
     "gomes2010rim": "Gomes, Krause, Perona. Discriminative clustering by regularized information maximization. 2010.",
     "guo2017": "Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.",
     "halko2011": "Halko, Martinsson, Tropp. Finding structure with randomness. SIAM Review 53(2), 2011.",

@@ -18,6 +18,7 @@ COMMANDS = {
     "picks": "Print the rows, points or centers that a saved learner holds.",
     "coreset": "Summarize a source by weighted points.",
     "tradeoff": "Find how many rows, how much memory and time a wanted risk takes.",
+    "crowd": "Cluster items that people sort, and plan what they sort next.",
     "suggest-c": "Find a good C for a classifier in one pass.",
     "merge": "Merge saved learners into one.",
     "name": "Name the components of a saved mixture.",

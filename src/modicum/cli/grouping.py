@@ -8,7 +8,7 @@ INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output",
 
 GROUPS: dict[str, tuple[str, ...]] = {
     INPUT: (
-        *("states", "state", "names", "source", "among"),
+        *("states", "state", "names", "source", "among", "answers", "items"),
         *("columns", "exclude", "target", "weight", "types", "scale", "missing"),
         *("document", "n_words", "vocabulary", "stop_words", "picture_size"),
         *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),
@@ -16,10 +16,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     LEARNING: (
         *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers", "n_similar"),
         *("model", "risk", "grid", "rows", "time_limit"),
+        *("strategy", "task_size", "redundancy", "answers_per_task"),
     ),
     OUTPUT: (
         *("output", "report", "save", "keep", "segments", "copy_to", "csv", "table", "as_json", "force"),
-        *("image", "text", "curves", "n_points", "repeats", "folder"),
+        *("image", "text", "curves", "n_points", "repeats", "folder", "clusters", "images"),
     ),
     LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size"),
     EXPERT: (),
@@ -58,6 +59,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "modicum suggest-c flats.csv --target rooms --table",
         "modicum suggest-c flats.csv --target rooms --columns area --grid 0.1,1,10",
     ),
+    "crowd": (
+        "modicum crowd fit answers.csv -o crowd.mcm --clusters clusters.csv --report crowd.html",
+        "modicum crowd plan items.txt --task-size 10 --redundancy 3 --workers 20 -o tasks.csv",
+    ),
     "merge": (
         "modicum merge west.mcm east.mcm -o both.mcm",
         "modicum merge monday.mcm tuesday.mcm wednesday.mcm -o week.mcm",
@@ -69,4 +74,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "show": ("modicum show flats.mcm", "modicum show flats.mcm --json"),
     "papers": ("modicum papers", "modicum papers > papers.md"),
     "demo": ("modicum demo", "modicum demo --folder look --rows 20000"),
+}
+CROWD_EXAMPLES: dict[str, tuple[str, ...]] = {
+    "fit": (
+        "modicum crowd fit answers.csv -o crowd.mcm --clusters clusters.csv --report crowd.html",
+        "modicum crowd fit turk.csv --columns worker=WorkerId,task=HITId,item=Input.image*,group=Answer.group*",
+    ),
+    "plan": (
+        "modicum crowd plan items.txt --task-size 10 --redundancy 3 --workers 20 -o tasks.csv",
+        "modicum crowd plan items.txt --model crowd.mcm --strategy uncertain --task-size 10 --workers 20 --csv",
+    ),
+    "report": ("modicum crowd report crowd.mcm", "modicum crowd report crowd.mcm -o report.html --images pictures"),
 }

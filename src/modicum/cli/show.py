@@ -9,6 +9,7 @@ import numpy as np
 import typer
 from sklearn.base import is_classifier
 
+from modicum.cli.crowd_facts import crowd_numbers, describe_crowd
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
 from modicum.cluster.information.words import doubt, how_chosen, known_labels
@@ -79,6 +80,7 @@ def numbers(learner: Any) -> dict[str, Any]:
         facts |= _information_numbers(learner)
     if is_classifier(learner):
         facts |= {"classes": learner.classes_, "accuracy": learner.accuracy_, "candidates": learner.candidates_}
+    facts |= crowd_numbers(learner)
     history = getattr(learner, "history_", {})
     if any(len(history.get(name, ())) for name in CURVES):
         facts["history"] = {name: history[name] for name in ("n_seen", *CURVES) if name in history}
@@ -188,6 +190,7 @@ def describe(learner: Any) -> dict[str, Any]:
         facts |= _information(learner)
     if is_classifier(learner):
         facts |= _classifier(learner)
+    facts |= describe_crowd(learner)
     history = getattr(learner, "history_", {})
     for name in CURVES:
         values = np.asarray(history.get(name, ()))

@@ -97,7 +97,7 @@ def _draw_pictures(axes: Any, frame: Frame, pictures: np.ndarray, positions: np.
     with any_script():
         figure.draw_without_rendering()  # positions on paper are known once the layout is
     points = axes.transData.transform(positions) * 72 / figure.dpi
-    for i in _apart(points, 1.2 * PICTURE_POINTS)[:MOST_PICTURES]:
+    for i in apart(points, 1.2 * PICTURE_POINTS)[:MOST_PICTURES]:
         zoom = PICTURE_POINTS / pictures.shape[2]
         picture = box.OffsetImage(pictures[i], zoom=zoom, cmap="gray", interpolation="nearest")
         picture.image.set_clim(0, 255)
@@ -105,7 +105,7 @@ def _draw_pictures(axes: Any, frame: Frame, pictures: np.ndarray, positions: np.
         axes.add_artist(box.AnnotationBbox(picture, positions[i], pad=0, bboxprops=border, zorder=4))
 
 
-def _apart(points: np.ndarray, least: float) -> list[int]:
+def apart(points: np.ndarray, least: float) -> list[int]:
     """Indices of points, chosen greedily in their order, no two closer than `least` in both directions."""
     kept: list[int] = []
     for i, point in enumerate(points):

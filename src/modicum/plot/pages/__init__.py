@@ -12,6 +12,7 @@ from modicum.plot.page import Context
 from modicum.plot.pages.any_learner import any_learner
 from modicum.plot.pages.classifiers import stream_svc
 from modicum.plot.pages.coresets import kmeans_coreset, mixture_coreset, stream_gaussian_mixture, stream_kmeans
+from modicum.plot.pages.crowd import crowd_learner
 from modicum.plot.pages.exemplars import exemplar_clustering
 from modicum.plot.pages.information import information_clusterer
 from modicum.plot.pages.mixtures import memory_bounded_mixture
@@ -23,6 +24,7 @@ from modicum.plot.pages.shared import Content
 from modicum.plot.pages.topics import memory_bounded_topic_model
 
 PAGES: dict[str, Callable[[Any, Context], Content]] = {
+    "CrowdLearner": crowd_learner,
     "ExemplarClustering": exemplar_clustering,
     "InformationClusterer": information_clusterer,
     "KMeansCoreset": kmeans_coreset,

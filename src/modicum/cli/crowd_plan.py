@@ -1,0 +1,159 @@
+"""`modicum crowd plan ITEMS`: which items which workers should sort next."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from modicum.cli import options as o
+from modicum.cli.crowd_report import load_crowd
+from modicum.cli.grouping import INPUT, LEARNING
+from modicum.cli.output import writer
+from modicum.cli.printing import in_shell_words, say
+from modicum.cli.safety import check_writing
+from modicum.cli.sources import as_paths, has_no_types, is_pictures
+from modicum.crowd.reading import as_answers
+from modicum.crowd.tasks import Plan, assign, random_plan
+from modicum.exceptions import DataError
+from modicum.plot.formatting import plural
+from modicum.streams import stream
+
+STRATEGIES = ("random", "coarse-to-fine", "uncertain")
+REDUNDANCY = {"random": 6.0}  # by strategy; of others, one more task for each item is a round
+ROUND = 1.0
+
+Items = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="What to sort: a folder of pictures, a text with an item per line, or a table with the column item. "
+        "Default: the items of --model.",
+        show_default=False,
+    ),
+]
+Model = Annotated[Path | None, typer.Option(help="State file of crowd fit, for plans that depend on what is known.")]
+Strategy = Annotated[
+    str | None,
+    typer.Option(
+        help="random; coarse-to-fine, where a task has items of one cluster; or uncertain, items of which least is "
+        "known. Default: random, or uncertain with --model."
+    ),
+]
+TaskSize = Annotated[int, typer.Option(help="Items in a task.")]
+Redundancy = Annotated[
+    float | None, typer.Option(help="Tasks that each item is in, on average. Default: 6, or 1 with --model.")
+]
+Workers = Annotated[
+    str | None,
+    typer.Option(help="Who is asked: how many workers, or a text with a name per line.", rich_help_panel=LEARNING),
+]
+AnswersPerTask = Annotated[int, typer.Option(help="Workers who get the same task.")]
+Done = Annotated[
+    list[str] | None,
+    typer.Option(help="Answers so far: nobody gets a task again, and new tasks have new numbers.", rich_help_panel=INPUT),
+]
+Columns = Annotated[str | None, typer.Option(metavar="MAP", help="Columns of the file of --done, as for crowd fit.")]
+Seed = Annotated[
+    int | None, typer.Option(help="A whole number makes the plan repeatable.", rich_help_panel=LEARNING)
+]
+
+
+def command(
+    items: Items = None,
+    model: Model = None,
+    strategy: Strategy = None,
+    task_size: TaskSize = 20,
+    redundancy: Redundancy = None,
+    workers: Workers = None,
+    answers_per_task: AnswersPerTask = 1,
+    done: Done = None,
+    columns: Columns = None,
+    random_state: Seed = None,
+    output: o.Output = None,
+    csv: o.Csv = False,
+    table: o.Table = False,
+) -> None:
+    """Make tasks of ITEMS to be sorted by workers.
+
+    The columns are task and item and, with --workers, worker: a row for each item that a worker is shown. Collect the
+    answers in a table with one more column, group, and give it to crowd fit. Without --model, every item is in about
+    as many tasks as any other, with different neighbours. With it, tasks are those that tell most.
+    """
+    check_writing([*(items or ()), *(done or ())], output=output, csv=csv, table=table)
+    chosen = _strategy(strategy, items, model)
+    rng = np.random.default_rng(random_state)
+    plan = _plan(chosen, items, model, task_size, redundancy, rng)
+    plan = _assigned(plan, workers, answers_per_task, done, columns, rng)
+    with writer(output, csv=csv, table=table) as write:
+        write(plan.table())
+    say(_told(plan) + (f"; plan in {output}" if output else ""))
+
+
+def _strategy(strategy: str | None, items: Sequence[str] | None, model: Path | None) -> str:
+    """The strategy, with what it needs."""
+    if strategy not in (None, *STRATEGIES):
+        raise ValueError(f"--strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}.")
+    if not items and model is None:
+        raise ValueError("crowd plan needs ITEMS, or --model, whose items are taken.")
+    if strategy in STRATEGIES[1:] and model is None:
+        raise ValueError(f"--strategy {strategy} needs --model, a state file of crowd fit.")
+    return strategy or ("random" if model is None else "uncertain")
+
+
+def _plan(
+    strategy: str,
+    items: Sequence[str] | None,
+    model: Path | None,
+    task_size: int,
+    redundancy: float | None,
+    rng: np.random.Generator,
+) -> Plan:
+    learner = None if model is None else load_crowd(model)
+    names = read_names(items, "item") if items else learner.items_
+    redundancy = redundancy or (6.0 if model is None else 1.0)
+    if strategy == "random":
+        return random_plan(names, task_size, redundancy, random_state=rng)
+    raise NotImplementedError
+
+
+def _assigned(
+    plan: Plan,
+    workers: str | None,
+    answers_per_task: int,
+    done: Sequence[str] | None,
+    columns: str | None,
+    rng: np.random.Generator,
+) -> Plan:
+    """The plan with tasks that have numbers of their own and, if there are workers, with these."""
+    earlier = None if not done else as_answers(as_paths(done), columns)
+    for note in () if earlier is None else earlier.notes:
+        say(in_shell_words(note))
+    if earlier is not None:
+        plan = replace(plan, first=_next_number(earlier.task))
+    if workers is None:
+        if answers_per_task != 1:
+            raise ValueError("--answers-per-task needs --workers: how many, or a file with their names.")
+        return plan
+    names = np.arange(1, int(workers) + 1) if workers.isdigit() else read_names([workers], "worker")
+    return assign(plan, names, answers_per_task, done=earlier, random_state=rng)
+
+
+def _next_number(tasks: np.ndarray) -> int:
+    """The smallest number above those of earlier tasks; tasks may have other names too."""
+    numbers = [int(name) for name in map(str, np.unique(tasks).tolist()) if name.isdigit()]
+    return max(numbers, default=-1) + 1
+
+
+def _told(plan: Plan) -> str:
+    sizes = {len(task) for task in plan.tasks}
+    each = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{min(sizes)}"
+    told = f"{plural(len(plan), 'task')} of {each} items"
+    if plan.workers is None:
+        return told
+    answers = np.concatenate(plan.workers)
+    asked = np.unique(answers, return_counts=True)[1]
+    each = f"{asked.min():,}" if asked.min() == asked.max() else f"{asked.min():,} or {asked.max():,}"
+    return f"{told}; {plural(len(answers), 'answer')} by {plural(len(asked), 'worker')}, {each} from each"

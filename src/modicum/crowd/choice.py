@@ -1,0 +1,89 @@
+"""How many dimensions items have, and what workers can be: whatever predicts held-out answers best."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from modicum.crowd.activity import expected_activities, probability
+from modicum.crowd.labels import Labels
+from modicum.crowd.posterior import Posterior
+from modicum.crowd.views import Views
+
+DIMS = 2, 3, 4, 6, 8
+HELD_OUT = 0.1  # of the answers of workers who gave several
+HELD_ITEMS = 0.4  # of the items of an answer, where it is its worker's only one: the pairs among them are held out
+FEWEST = 50  # held-out labels that a choice may be based on
+BEYOND = 2.0  # standard errors by which a try must be worse for larger ones not to be tried
+
+
+class Choice(NamedTuple):
+    """A model of workers, a number of dimensions, and what both predict of held-out answers."""
+
+    model: str
+    n_dims: int
+    scores: np.ndarray  # (n_workers,): log-likelihood of held-out labels, by worker
+
+    def excess(self, other: "Choice") -> tuple[float, float]:
+        """By how much this predicts better than another one, and the standard error over workers."""
+        gain = self.scores - other.scores
+        return float(gain.sum()), float(np.sqrt(len(gain)) * gain.std())
+
+
+Fit = Callable[[Views, str, int], Posterior]
+
+
+def choose(labels: Labels, models: Iterable[str], dims: Iterable[int], fit: Fit, rng: np.random.Generator) -> Choice:
+    """The choice that predicts held-out answers best.
+
+    Of numbers of dimensions that predict within a standard error of the best, the largest is taken: it does no harm
+    there, and more clusters fit in. `fit(views, model, n_dims)` fits a model to some of the labels.
+    """
+    models, dims = [*models], [*dims]
+    held = hold_out(labels, rng)
+    if len(models) * len(dims) == 1 or held.sum() < FEWEST or held.all():
+        return Choice(models[-1], dims[0], np.empty(0))
+    views, rest = Views(labels, np.flatnonzero(held)), Views(labels, np.flatnonzero(~held))
+
+    def attempt(model: str, n_dims: int) -> Choice:
+        posterior = fit(rest, model, n_dims)
+        fitted = log_likelihood(posterior, views, rest.shares_together()[views.worker])
+        return Choice(model, n_dims, np.bincount(views.worker, fitted, views.n_workers))
+
+    return max((_best_size(model, dims, attempt) for model in models), key=lambda made: made.scores.sum())
+
+
+def _best_size(model: str, dims: list[int], attempt: Callable[[str, int], Choice]) -> Choice:
+    """The largest number of dimensions that is as good as the best one; larger ones are tried while it pays."""
+    tried: list[Choice] = []
+    for n_dims in dims:
+        tried.append(attempt(model, n_dims))
+        best = max(tried, key=lambda made: made.scores.sum())
+        loss, error = best.excess(tried[-1])
+        if loss > BEYOND * error:
+            break
+    return [made for made in tried if best.excess(made)[0] <= best.excess(made)[1]][-1]
+
+
+def hold_out(labels: Labels, rng: np.random.Generator) -> np.ndarray:
+    """Which labels are held out: whole answers, or for workers with a single one, the pairs among some of its items.
+
+    Pairs of one answer follow from each other: one that is held out alone could be read off the rest.
+    """
+    owner = np.zeros(labels.n_answers, np.intp)
+    owner[labels.answer] = labels.worker
+    count = np.bincount(owner[np.unique(labels.answer)], minlength=len(labels.workers))
+    has_more = count[labels.worker] > 1
+    held = (rng.random(labels.n_answers) < HELD_OUT)[labels.answer] & has_more
+    place = labels.answer.astype(np.int64) * len(labels.items)
+    places, which = np.unique(np.concatenate([place + labels.first, place + labels.second]), return_inverse=True)
+    is_apart = (rng.random(len(places)) < HELD_ITEMS)[which]
+    return held | (~has_more & is_apart[: len(labels)] & is_apart[len(labels) :])
+
+
+def log_likelihood(posterior: Posterior, views: Views, share: np.ndarray) -> np.ndarray:
+    """The log-probability of each label; with a slip it is +1 by the worker's share of pairs in one group."""
+    together = probability(*expected_activities(posterior, views.first, views.second, views.worker))
+    steady = (1 - posterior.slip_rate) ** 2
+    together = np.clip(steady * together + (1 - steady) * share, 1e-6, 1 - 1e-6)
+    return np.abs(views.label) * np.log(np.where(views.label > 0, together, 1 - together))
