@@ -25,9 +25,13 @@ PYTHON = re.compile(r"`|\b(None|True|False|int|callable)\b|ndarray|modicum\.|<st
 def all_commands():
     """Every command that does something, by what one types."""
     root = typer.main.get_command(app)
-    plain = {name: root.get_command(None, name) for name in root.list_commands(None) if name != "fit"}
-    fit = root.get_command(None, "fit")
-    return plain | {f"fit {name}": fit.get_command(None, name) for name in fit.list_commands(None)}
+    groups = {name: root.get_command(None, name) for name in ("fit", "crowd")}
+    plain = {name: root.get_command(None, name) for name in root.list_commands(None) if name not in groups}
+    return plain | {
+        f"{title} {name}": group.get_command(None, name)
+        for title, group in groups.items()
+        for name in group.list_commands(None)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +194,9 @@ class TestExamples:
             f"{i} Elm Street,{25 * n + rng.integers(-5, 6)},{n},{rng.integers(1, 10)}" for i, n in enumerate(rooms)
         ]
         (tmp_path / "flats.csv").write_text("\n".join(["street,area,rooms,visits", *lines]))
+        sorted_ = [f"w{j},t{j},i{i},{i % (2 + j % 2)}" for j in range(6) for i in rng.permutation(24)[:12]]
+        (tmp_path / "answers.csv").write_text("\n".join(["worker,task,item,group", *sorted_]))
+        (tmp_path / "items.txt").write_text("\n".join(f"i{i}" for i in range(24)))
         (tmp_path / "texts").mkdir()
         for i, n in enumerate(rooms[:40]):
             (tmp_path / "texts" / f"{i}.txt").write_text(" ".join(rng.choice(["hall", "stairs", "garden", "roof"], n)))

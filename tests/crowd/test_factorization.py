@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 import modicum
 from modicum.crowd.answers import Answers
 from modicum.crowd.factorization import CrowdFactorization, Factors, in_order, spectral_starts
-from modicum.crowd.labels import Labels
+from modicum.crowd.labels import PairLabels
 from modicum.crowd.pairs import as_pairs
 from modicum.crowd.views import Views
 from modicum.exceptions import DataError
@@ -23,7 +23,7 @@ def random_labels(seed, n_items=9, n_workers=4, n=150):
     first = rng.integers(n_items, size=n)
     second = (first + rng.integers(1, n_items, size=n)) % n_items
     rows = np.column_stack([first, second, rng.integers(n_workers, size=n)])
-    return Labels(as_pairs("test", rows, rng.choice([-1, 1], n), rng.choice([0.5, 1.0, 2.0], n)))
+    return PairLabels(as_pairs("test", rows, rng.choice([-1, 1], n), rng.choice([0.5, 1.0, 2.0], n)))
 
 
 def random_factors(labels, n_clusters, seed):
@@ -162,7 +162,7 @@ def distinct_labels(seed, n_items=12, n_workers=3):
     rng = np.random.default_rng(seed)
     rows = [(a, b, j) for a in range(n_items) for b in range(a) for j in range(n_workers)]
     rows = np.array(rows)[rng.random(len(rows)) < 0.2]
-    return Labels(as_pairs("test", rows, rng.choice([-1, 1], len(rows))))
+    return PairLabels(as_pairs("test", rows, rng.choice([-1, 1], len(rows))))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -213,7 +213,7 @@ def test_schools_of_workers_are_told_apart():
 
 
 def test_spectral_starts_are_ahead_of_random_ones():
-    labels = Labels(schools(noise=0.2)[0].pairs())
+    labels = PairLabels(schools(noise=0.2)[0].pairs())
     views, model = Views(labels), CrowdFactorization(4, max_iter=20)
     [start] = spectral_starts(views, 4, 1, np.random.default_rng(0))
     random = [model._descend(in_order(views), random_factors(labels, 4, seed)).objective for seed in range(5)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from modicum.plot import write_report
 from modicum.plot.agreement import Agreement, correlations, predicted
 from modicum.plot.crowd import (
     agreement_matrix,
@@ -16,6 +17,10 @@ from modicum.plot.crowd import (
     short_name,
     surest_in_turn,
 )
+from modicum.plot.page import Context, Page
+from modicum.plot.pages import PAGES
+from modicum.plot.pages.crowd import crowd_learner
+from modicum.plot.report import render
 
 CRITERIA = {"colour": 0, "shape": 1}
 
@@ -33,6 +38,11 @@ class Sorted(SimpleNamespace):
         found = 0.1 + 0.8 * (self.attributes[first, criterion] == self.attributes[second, criterion])
         return 1 - found if what.startswith("not ") else found
 
+    n_seen_, n_retained_, nbytes_ = 1_000, 1_000, 24_000
+
+    def get_params(self, deep=True):
+        return {}
+
     def worker_summary(self):
         kinds = {"nothing": "random", "not colour": "adversarial"}
         names = list(self.sees)
@@ -40,7 +50,8 @@ class Sorted(SimpleNamespace):
             "worker": np.array(names),
             "n_labels": np.arange(len(names), 0, -1) * 10,
             "kind": np.array([kinds.get(what, "usual") for what in self.sees.values()]),
-            "reliability": np.linspace(-0.5, 1.5, len(names)),
+            "reliability": np.linspace(0.5, 1, len(names)),
+            "lumps": [[[0, 1], [2, 3]]] * len(names),
         }
 
 
@@ -200,3 +211,85 @@ class TestWorkers:
         np.testing.assert_allclose(second.images[0].get_array()[..., 3], 0.9)
         assert {text.get_text() for text in first.texts} == {"30"}
         assert not any(axes.axison for axes in others)
+
+
+class TestPage:
+    @pytest.fixture
+    def page_of(self, people):
+        return lambda **context: render(Page("answers", "crowd", *crowd_learner(people, Context(**context))))
+
+    def test_it_is_that_of_all_crowd_learners(self):
+        assert PAGES["CrowdLearner"] is crowd_learner
+
+    def test_sentences(self, people):
+        said, _ = crowd_learner(people, Context())
+        assert said == (
+            "4 clusters of 21 items, as 10 workers sorted them. "
+            "1 worker answers at random and 1 worker answers adversarially."
+        )
+        people.sees = dict.fromkeys(people.sees, "colour")
+        assert crowd_learner(people, Context())[0].endswith("No worker seems to answer at random.")
+
+    def test_clusters_by_names(self, people):
+        table = _section(people, "Clusters").blocks[0]
+        clusters, sizes, surest, least = (column.cells for column in table.columns)
+        assert (list(clusters), list(sizes)) == (["0", "1", "2", "3"], ["8", "6", "4", "3"])
+        assert surest[0] == "item 0, item 1, item 2, item 3, item 4, item 5"
+        assert least[0] == "item 7 (75%, 2.0% in 1), item 6 (78%, 2.0% in 1)"
+        assert (surest[3], least[3]) == ("item 18, item 19, item 20", "")  # no item is in both lists
+
+    def test_clusters_by_pictures(self, people, tmp_path):
+        Image.new("RGB", (40, 20), "red").save(tmp_path / "0.png")
+        blocks = _section(people, "Clusters", documents={"item 0": str(tmp_path / "0.png")}).blocks
+        assert [block.heading for block in blocks] == [
+            f"Cluster {k}, {n} items: surest" for k, n in enumerate([8, 6, 4, 3])
+        ]
+        assert [card.caption[0] for card in blocks[0].cards] == [f"item {i}" for i in range(8)]
+        assert blocks[0].cards[0].picture.startswith("data:image/jpeg")
+        assert blocks[0].cards[1].picture.startswith("data:image/svg")  # no such file
+
+    def test_workers_who_answer_otherwise_come_first(self, people):
+        names, *_, lumps = (column.cells for column in _section(people, "All workers").blocks[0].columns)
+        assert list(names) == ["r<1>", "$a_b$", "c0", "c1", "c2", "c3", "c4", "s0", "s1", "s2"]
+        assert lumps[0] == "0+1, 2+3"
+
+    def test_confusion_matrices_are_of_telling_workers(self, people):
+        svg = _section(people, "What workers tell apart").blocks[0].svg
+        for words in ("school 1, 5 workers", "school 2, 3 workers", "random", "adversarial"):
+            assert words in svg
+
+    def test_a_learner_without_map_and_summary(self, people):
+        sections = crowd_learner(
+            SimpleNamespace(
+                **{name: value for name, value in vars(people).items() if name != "embedding_"},
+                predict_pair=people.predict_pair,
+                get_params=people.get_params,
+                **{name: getattr(people, name) for name in ("n_seen_", "n_retained_", "nbytes_")},
+            ),
+            Context(),
+        )[1]
+        titles = [section.title for section in sections]
+        assert titles == ["", "Clusters", "Workers", "What workers tell apart", "Memory and time"]
+
+    def test_names_are_escaped(self, people, page_of):
+        people.items_ = np.array([f"<script>{i}</script>" for i in range(21)])
+        html = page_of(documents=None)
+        assert "<script>" not in html
+        assert "&lt;script&gt;0" in html
+        assert "r<1>" not in html
+        html = page_of(documents={"<script>1</script>": "no such file"})
+        assert "<script>" not in html
+
+    def test_a_report_of_a_fitted_learner(self, tmp_path):
+        from modicum.crowd.factorization import CrowdFactorization
+
+        rows = [(f"w{j}", t, i, i // 4 if j % 2 else i % 4) for j in range(4) for t in (0,) for i in range(16)]
+        learner = CrowdFactorization(4, random_state=0).fit_groupings(rows)
+        write_report(tmp_path / "page.html", learner, source="answers.csv", learned_from="4 answers")
+        said = (tmp_path / "page.html").read_text()
+        assert "of 16 items, as 4 workers sorted them." in said
+        assert "4 answers." in said
+
+
+def _section(learner, title, **context):
+    return next(section for section in crowd_learner(learner, Context(**context))[1] if section.title == title)

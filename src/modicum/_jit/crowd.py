@@ -1,4 +1,4 @@
-"""Loops over labels of pairs (gomes2011, section 7.3.1). Labels are visited by view: the pairs of one item in an answer.
+"""Loops over labels of pairs (gomes2011, section 7.3.1), by view: the pairs of one item in one answer.
 
 `view_start` says where the pairs of a view start in `other` (the other item) and `edge` (the label). Matrices of items
 and maps of workers are flat: `P[i]` has D * D entries, and `T[j]` is the D * D x D * D matrix of S -> E[W_j S W_j].
@@ -178,14 +178,14 @@ def pair_activities(first, second, worker, M, G, T, tau, tau2, mu, P, mean, squa
 
 
 @compiled
-def tighten(mean, square, label, delta, curvature, fit):
-    """The best Delta_t of the bound of each label (eq. 7.3.9), 2 |lambda(Delta_t)|, and the bound of log p(l_t) there."""
-    for t in range(len(mean)):
+def tighten(square, delta, curvature, offset):
+    """The best Delta_t of each label (eq. 7.3.9), 2 |lambda(Delta_t)|, and log g(Delta_t) - Delta_t / 2."""
+    for t in range(len(square)):
         x = math.sqrt(max(square[t], 1e-12))
         decay = math.exp(-x)
         delta[t] = x
         curvature[t] = (1.0 - decay) / ((1.0 + decay) * 2.0 * x)
-        fit[t] = (0.5 if label[t] > 0.0 else -0.5) * mean[t] - 0.5 * x - math.log(1.0 + decay)
+        offset[t] = -0.5 * x - math.log(1.0 + decay)
 
 
 @compiled

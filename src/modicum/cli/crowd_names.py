@@ -21,8 +21,7 @@ def read_names(source: Sequence[str], what: str) -> np.ndarray:
     if is_pictures(source):
         found = [path for chunk in stream(paths, raw=True) for path in chunk.X.column("path").to_pylist()]
         return np.array([_within(path, paths.sources) for path in found], np.str_)
-    lines = {"documents": "lines"} if is_stdin(source) else {}
-    rows = stream(paths, raw=True, **lines)
+    rows = stream(paths, raw=True, documents="lines" if is_stdin(source) else None)
     known = rows.table_columns or []
     column = what if what in known else known[0] if len(known) == 1 else None
     if column is None:

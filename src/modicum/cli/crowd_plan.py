@@ -1,6 +1,5 @@
 """`modicum crowd plan ITEMS`: which items which workers should sort next."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,21 +9,19 @@ import numpy as np
 import typer
 
 from modicum.cli import options as o
+from modicum.cli.crowd_names import read_names
 from modicum.cli.crowd_report import load_crowd
-from modicum.cli.grouping import INPUT, LEARNING
+from modicum.cli.grouping import LEARNING
 from modicum.cli.output import writer
 from modicum.cli.printing import in_shell_words, say
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import as_paths, has_no_types, is_pictures
+from modicum.cli.sources import as_paths
 from modicum.crowd.reading import as_answers
 from modicum.crowd.tasks import Plan, assign, random_plan
-from modicum.exceptions import DataError
 from modicum.plot.formatting import plural
-from modicum.streams import stream
 
 STRATEGIES = ("random", "coarse-to-fine", "uncertain")
-REDUNDANCY = {"random": 6.0}  # by strategy; of others, one more task for each item is a round
-ROUND = 1.0
+FIRST_ROUND, LATER_ROUND = 6.0, 1.0  # tasks that an item is in, if nobody says: without a model, and with one
 
 Items = Annotated[
     list[str] | None,
@@ -53,12 +50,10 @@ Workers = Annotated[
 AnswersPerTask = Annotated[int, typer.Option(help="Workers who get the same task.")]
 Done = Annotated[
     list[str] | None,
-    typer.Option(help="Answers so far: nobody gets a task again, and new tasks have new numbers.", rich_help_panel=INPUT),
+    typer.Option(help="Files of answers so far: nobody gets a task again, and new tasks have new numbers."),
 ]
 Columns = Annotated[str | None, typer.Option(metavar="MAP", help="Columns of the file of --done, as for crowd fit.")]
-Seed = Annotated[
-    int | None, typer.Option(help="A whole number makes the plan repeatable.", rich_help_panel=LEARNING)
-]
+Seed = Annotated[int | None, typer.Option(help="A whole number makes the plan repeatable.", rich_help_panel=LEARNING)]
 
 
 def command(
@@ -111,9 +106,9 @@ def _plan(
     redundancy: float | None,
     rng: np.random.Generator,
 ) -> Plan:
-    learner = None if model is None else load_crowd(model)
+    learner: Any = None if model is None else load_crowd(model)
     names = read_names(items, "item") if items else learner.items_
-    redundancy = redundancy or (6.0 if model is None else 1.0)
+    redundancy = redundancy or (FIRST_ROUND if model is None else LATER_ROUND)
     if strategy == "random":
         return random_plan(names, task_size, redundancy, random_state=rng)
     raise NotImplementedError

@@ -8,7 +8,7 @@ INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output",
 
 GROUPS: dict[str, tuple[str, ...]] = {
     INPUT: (
-        *("states", "state", "names", "source", "among", "answers", "items"),
+        *("states", "state", "names", "source", "among", "answers", "items", "done"),
         *("columns", "exclude", "target", "weight", "types", "scale", "missing"),
         *("document", "n_words", "vocabulary", "stop_words", "picture_size"),
         *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),

@@ -23,6 +23,14 @@ REGULARIZATION = (
     "found again in other halves of the rows."
 )
 SHELL_HELP = {  # where the docstring is about objects of Python
+    (
+        "CrowdClustering",
+        "family",
+    ): "Distribution of the points of a cluster, if their number is to be found: diagonal or gaussian.",
+    (
+        "CrowdClustering",
+        "pooled",
+    ): "Whether workers share a prior that is learned, so that one with few answers counts as a typical one.",
     ("ExemplarClustering", "dissimilarity"): "sqeuclidean, euclidean, cosine or any other metric name of scikit-learn.",
     ("ExemplarClustering", "initial"): "A file with exemplars to start from; they may be replaced.",
     ("ExemplarClustering", "locked"): "A file with exemplars that are never replaced; they count towards -k.",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from modicum._jit.crowd import pair_activities
-from modicum.crowd.posterior import Posterior
+from modicum.crowd.posterior import CrowdPosterior
 
 
 class WorkerMoments(NamedTuple):
@@ -22,7 +22,7 @@ class WorkerMoments(NamedTuple):
     tau2: np.ndarray  # E[tau_j^2]
 
 
-def worker_moments(posterior: Posterior) -> WorkerMoments:
+def worker_moments(posterior: CrowdPosterior) -> WorkerMoments:
     """First and second moments of W_j = sum_m c_jm B_m and tau_j under q."""
     B, D = posterior.basis, posterior.n_dims
     c, covariance = posterior.coefficient, posterior.coefficient_covariance
@@ -42,7 +42,7 @@ def second_moments(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 
 
 def expected_activities(
-    posterior: Posterior, first: np.ndarray, second: np.ndarray, worker: np.ndarray
+    posterior: CrowdPosterior, first: np.ndarray, second: np.ndarray, worker: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[A] and E[A^2] of pairs of items, each for a worker."""
     mean, square = np.empty(len(first)), np.empty(len(first))

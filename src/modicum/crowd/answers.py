@@ -68,7 +68,8 @@ class Answers:
         if again.any():
             row = order[1:][again][0]
             raise DataError(
-                f"worker {self.worker[row]!r} has the item {self.item[row]!r} twice in the task {self.task[row]!r}. "
+                f"worker {self.worker[row].item()!r} has the item {self.item[row].item()!r} twice in the task "
+                f"{self.task[row].item()!r}. "
                 "If the task was done twice, give it another name; otherwise keep one of the rows."
             )
 

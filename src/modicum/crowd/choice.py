@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from modicum.crowd.activity import expected_activities, probability
-from modicum.crowd.labels import Labels
-from modicum.crowd.posterior import Posterior
+from modicum.crowd.labels import PairLabels
+from modicum.crowd.posterior import CrowdPosterior
 from modicum.crowd.views import Views
 
 DIMS = 2, 3, 4, 6, 8
@@ -30,11 +30,13 @@ class Choice(NamedTuple):
         return float(gain.sum()), float(np.sqrt(len(gain)) * gain.std())
 
 
-Fit = Callable[[Views, str, int], Posterior]
+Fit = Callable[[Views, str, int], CrowdPosterior]
 
 
-def choose(labels: Labels, models: Iterable[str], dims: Iterable[int], fit: Fit, rng: np.random.Generator) -> Choice:
-    """The choice that predicts held-out answers best.
+def choose(
+    labels: PairLabels, models: Iterable[str], dims: Iterable[int], fit: Fit, rng: np.random.Generator
+) -> Choice:
+    """The choice that predicts held-out answers best; the first model unless another is better by a standard error.
 
     Of numbers of dimensions that predict within a standard error of the best, the largest is taken: it does no harm
     there, and more clusters fit in. `fit(views, model, n_dims)` fits a model to some of the labels.
@@ -42,7 +44,7 @@ def choose(labels: Labels, models: Iterable[str], dims: Iterable[int], fit: Fit,
     models, dims = [*models], [*dims]
     held = hold_out(labels, rng)
     if len(models) * len(dims) == 1 or held.sum() < FEWEST or held.all():
-        return Choice(models[-1], dims[0], np.empty(0))
+        return Choice(models[0], dims[0], np.empty(0))
     views, rest = Views(labels, np.flatnonzero(held)), Views(labels, np.flatnonzero(~held))
 
     def attempt(model: str, n_dims: int) -> Choice:
@@ -50,7 +52,11 @@ def choose(labels: Labels, models: Iterable[str], dims: Iterable[int], fit: Fit,
         fitted = log_likelihood(posterior, views, rest.shares_together()[views.worker])
         return Choice(model, n_dims, np.bincount(views.worker, fitted, views.n_workers))
 
-    return max((_best_size(model, dims, attempt) for model in models), key=lambda made: made.scores.sum())
+    best, *others = (_best_size(model, dims, attempt) for model in models)
+    for other in others:
+        gain, error = other.excess(best)
+        best = other if gain > error else best
+    return best
 
 
 def _best_size(model: str, dims: list[int], attempt: Callable[[str, int], Choice]) -> Choice:
@@ -65,7 +71,7 @@ def _best_size(model: str, dims: list[int], attempt: Callable[[str, int], Choice
     return [made for made in tried if best.excess(made)[0] <= best.excess(made)[1]][-1]
 
 
-def hold_out(labels: Labels, rng: np.random.Generator) -> np.ndarray:
+def hold_out(labels: PairLabels, rng: np.random.Generator) -> np.ndarray:
     """Which labels are held out: whole answers, or for workers with a single one, the pairs among some of its items.
 
     Pairs of one answer follow from each other: one that is held out alone could be read off the rest.
@@ -81,7 +87,7 @@ def hold_out(labels: Labels, rng: np.random.Generator) -> np.ndarray:
     return held | (~has_more & is_apart[: len(labels)] & is_apart[len(labels) :])
 
 
-def log_likelihood(posterior: Posterior, views: Views, share: np.ndarray) -> np.ndarray:
+def log_likelihood(posterior: CrowdPosterior, views: Views, share: np.ndarray) -> np.ndarray:
     """The log-probability of each label; with a slip it is +1 by the worker's share of pairs in one group."""
     together = probability(*expected_activities(posterior, views.first, views.second, views.worker))
     steady = (1 - posterior.slip_rate) ** 2

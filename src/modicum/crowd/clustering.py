@@ -11,9 +11,9 @@ from modicum.crowd.activity import expected_activities, probability
 from modicum.crowd.choice import DIMS, Choice, choose
 from modicum.crowd.clusters import Clusters, find_clusters
 from modicum.crowd.confusion import confusions
-from modicum.crowd.labels import Labels
+from modicum.crowd.labels import PairLabels
 from modicum.crowd.learner import CrowdLearner
-from modicum.crowd.posterior import Posterior
+from modicum.crowd.posterior import CrowdPosterior
 from modicum.crowd.start import spectral_start
 from modicum.crowd.variational import Inference
 from modicum.crowd.views import Views
@@ -118,13 +118,13 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
     }
     _invariants = {
         "_posterior": Is(
-            Posterior,
+            CrowdPosterior,
             n_items=lambda its: len(its.owner._labels.items),
             n_workers=lambda its: len(its.owner._labels.workers),
         ),
         "_n_chosen": Whole(1),
     }
-    _posterior: Posterior
+    _posterior: CrowdPosterior
     _n_chosen: int  # labels when model and dimensions were chosen
 
     def __init__(
@@ -166,19 +166,23 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         known.grown(noise, views.n_workers)
         self._infer(views, known).run(self.max_iter, self.tol, warm=True)
 
-    def _choose(self, labels: Labels) -> Choice:
+    def _choose(self, labels: PairLabels) -> Choice:
         dims = DIMS if self.n_dims == "auto" else [int(self.n_dims)]
         models = MODELS if self.workers == "auto" else [self.workers]
-        return choose(labels, models, dims, lambda *made: self._fit(*made, 1, CHOICE_SWEEPS), self._rng)
 
-    def _fit(self, views: Views, model: str, n_dims: int, n_init: int, max_iter: int) -> Posterior:
+        def fit(views: Views, model: str, n_dims: int) -> CrowdPosterior:
+            return self._fit(views, model, n_dims, 1, CHOICE_SWEEPS)
+
+        return choose(labels, models, dims, fit, self._rng)
+
+    def _fit(self, views: Views, model: str, n_dims: int, n_init: int, max_iter: int) -> CrowdPosterior:
         """The posterior from the start whose bound is highest after a few sweeps."""
         tries = []
         for number in range(n_init):
             random = self._rng.normal(size=(views.n_items, n_dims))
             start = random if number else spectral_start(views, n_dims, self._rng)
             bias = float(logit(views.share_together()))
-            made = Posterior(model, start, views.n_workers, bias, pooled=self.pooled, slips=self.slips)
+            made = CrowdPosterior(model, start, views.n_workers, bias, pooled=self.pooled, slips=self.slips)
             tries.append(self._infer(views, made))
             if n_init > 1:
                 tries[-1].run(min(TRIAL_SWEEPS, max_iter), self.tol)
@@ -186,7 +190,7 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         best.run(max_iter - len(best.posterior.bounds), self.tol)
         return best.posterior
 
-    def _infer(self, views: Views, posterior: Posterior) -> Inference:
+    def _infer(self, views: Views, posterior: CrowdPosterior) -> Inference:
         return Inference(views, posterior, pooled=self.pooled, slips=self.slips)
 
     # ---- answers ---------------------------------------------------------------------------------

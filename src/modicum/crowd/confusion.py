@@ -3,10 +3,10 @@
 import numpy as np
 
 from modicum.crowd.activity import probability, second_moments, worker_moments
-from modicum.crowd.posterior import Posterior
+from modicum.crowd.posterior import CrowdPosterior
 
 
-def confusions(posterior: Posterior, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+def confusions(posterior: CrowdPosterior, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     """For each worker, the probability that items of clusters k and l are put in one group: (n_workers, k, k)."""
     M, G, T, tau, tau2 = worker_moments(posterior)
     D = posterior.n_dims

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from modicum._jit.crowd_factorization import TINY, move_items, sum_views
-from modicum.crowd.labels import Labels
+from modicum.crowd.labels import PairLabels
 from modicum.crowd.learner import CrowdLearner
 from modicum.crowd.start import spectral_start
 from modicum.crowd.views import Views
@@ -103,7 +103,7 @@ class CrowdFactorization(CrowdLearner):
         "random_state": [RANDOM_STATE],
     }
     _invariants = {
-        "_labels": Is(Labels, n_items="n_items", n_workers="n_workers"),
+        "_labels": Is(PairLabels, n_items="n_items", n_workers="n_workers"),
         "cluster_proba_": Array("float64", "n_items", "n_clusters", low=0.0, high=1.0),
         "_confusions": Array("float64", "n_workers", "n_clusters", "n_clusters", low=0.0, high=1.0),
         "objective_": Real(0.0),

@@ -10,7 +10,7 @@ from modicum.rules.invariants import Array, Whole
 from modicum.state import Part
 
 
-class Labels(Part):
+class PairLabels(Part):
     """Labels of pairs, kept as they came: the model is fitted to all of them."""
 
     _invariants = {
@@ -33,7 +33,7 @@ class Labels(Part):
     def __len__(self) -> int:
         return len(self.label)
 
-    def with_more(self, pairs: "Pairs | Labels") -> Self:
+    def with_more(self, pairs: "Pairs | PairLabels") -> Self:
         """These labels and others; known items and workers keep their places."""
         items, item = united(self.items, pairs.items, "items")
         workers, worker = united(self.workers, pairs.workers, "workers")

@@ -7,7 +7,7 @@ import numpy as np
 
 from modicum.contract import Learner, Traits
 from modicum.crowd.answers import Answers
-from modicum.crowd.labels import Labels
+from modicum.crowd.labels import PairLabels
 from modicum.crowd.names import places
 from modicum.crowd.pairs import Pairs, as_pairs
 from modicum.crowd.reading import as_answers
@@ -22,8 +22,8 @@ class CrowdLearner(Learner):
     """
 
     traits: ClassVar[Traits] = Traits(merge="exact", weights=True)
-    _invariants = {"_labels": Is(Labels)}
-    _labels: Labels
+    _invariants = {"_labels": Is(PairLabels)}
+    _labels: PairLabels
 
     def fit_groupings(self, answers: Any) -> Self:
         """Forget, then learn whole groupings: anything that `modicum.crowd.as_answers` takes."""
@@ -81,9 +81,9 @@ class CrowdLearner(Learner):
         self._learn_or_undo(pairs, None, None, pairs.answer)
         self._position += len(pairs)
 
-    def _learn(self, X: Pairs, y: None, weight: None, row_ids: np.ndarray) -> None:
+    def _learn(self, X: Pairs, y: Any, weight: Any, row_ids: np.ndarray) -> None:
         anew = not hasattr(self, "_labels")
-        self._labels = Labels(X) if anew else self._labels.with_more(X)
+        self._labels = PairLabels(X) if anew else self._labels.with_more(X)
         self._solve(anew=anew)
 
     def _may_fail_midway(self) -> bool:

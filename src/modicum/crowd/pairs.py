@@ -33,6 +33,7 @@ class Pairs:
 def as_pairs(owner: str, pairs: Any, labels: Any, weight: Any = None, answer: Any = None) -> Pairs:
     """Rows of (item, item, worker) with labels, checked."""
     rows = pairs if isinstance(pairs, np.ndarray) else np.array([tuple(row) for row in pairs], dtype=object)
+    rows = rows.reshape(0, 3) if rows.size == 0 else rows
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise DataError(f"{owner}: pairs must be rows of (item, item, worker); got the shape {rows.shape}.")
     if labels is None:
@@ -48,7 +49,7 @@ def as_pairs(owner: str, pairs: Any, labels: Any, weight: Any = None, answer: An
     first, second = item[::2], item[1::2]
     if (first == second).any():
         row = int(np.flatnonzero(first == second)[0])
-        raise DataError(f"{owner}: row {row} pairs the item {items[first[row]]!r} with itself.")
+        raise DataError(f"{owner}: row {row} pairs the item {items[first[row]].item()!r} with itself.")
     kept = size > 0
     answers = codes_of(number)[1]
     return Pairs(items, workers, first[kept], second[kept], worker[kept], (label * size)[kept], answers[kept])

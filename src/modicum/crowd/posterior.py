@@ -11,7 +11,7 @@ START_VARIANCE = 0.1  # of items, before the first update
 SLIP_RATE = 0.05
 
 
-class Posterior(Part):
+class CrowdPosterior(Part):
     """Means and covariances of the items' positions and of the workers' coefficients, of which the last is the bias."""
 
     _invariants = {

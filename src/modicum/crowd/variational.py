@@ -15,7 +15,7 @@ import numpy as np
 
 from modicum._jit.crowd import activities, sum_workers, tighten, update_items, update_slips, weigh
 from modicum.crowd.activity import second_moments, worker_moments
-from modicum.crowd.posterior import Posterior
+from modicum.crowd.posterior import CrowdPosterior
 from modicum.crowd.views import Views
 from modicum.crowd.worker_models import is_diagonal
 
@@ -28,7 +28,7 @@ TINY = 1e-12
 class Inference:
     """Updates of a posterior given labels. Each raises the bound, or leaves it as it is."""
 
-    def __init__(self, views: Views, posterior: Posterior, *, pooled: bool, slips: bool):
+    def __init__(self, views: Views, posterior: CrowdPosterior, *, pooled: bool, slips: bool):
         self._views, self.posterior = views, posterior
         self._pooled, self._slips = pooled, slips
         D = posterior.n_dims
@@ -40,7 +40,7 @@ class Inference:
         self._steady = np.full(views.n_views, 1 - posterior.slip_rate)
         n = views.n_labels
         self._mean, self._square, self._delta = np.empty(n), np.empty(n), np.empty(n)
-        self._curvature, self._fit = np.empty(n), np.empty(n)
+        self._curvature, self._offset = np.empty(n), np.empty(n)
         self._trust, self._curve, self._half = np.empty(n), np.empty(n), np.empty(n)
         share = views.shares_together()[views.worker]
         self._unexplained = np.log(np.where(views.label > 0, share, 1 - share))  # log p(l_t) if there was a slip
@@ -68,9 +68,9 @@ class Inference:
 
     def update_items(self) -> None:
         """q(x_i) of all items, one after another."""
-        p = self.posterior
-        pairs = self._by_view()
-        update_items(*pairs, self._half, self._curve, *self._moments[:3], p.item_variance, *self._items(), self._work)
+        M, G, T = self._moments[:3]
+        given = *self._by_view(), self._half, self._curve, M, G, T, self.posterior.item_variance
+        update_items(*given, self._mu, self._cov, self._P, self._log_det, self._work)
 
     def update_workers(self) -> None:
         """q(c_j, tau_j) of all workers."""
@@ -95,10 +95,8 @@ class Inference:
 
     def update_curvature(self) -> None:
         """Delta_t of all labels."""
-        v = self._views
-        moments = self._mu, self._P, self._work
-        activities(*self._by_view(), v.first, *self._moments, *moments, self._mean, self._square)
-        tighten(self._mean, self._square, v.label, self._delta, self._curvature, self._fit)
+        self._expect_labels()
+        tighten(self._square, self._delta, self._curvature, self._offset)
         self._weigh()
 
     def update_priors(self) -> None:
@@ -113,7 +111,7 @@ class Inference:
     def update_slips(self) -> None:
         """The probability of a slip for each item of each answer, and the rate of slips."""
         p, v = self.posterior, self._views
-        gain = np.abs(v.label) * (self._fit - self._unexplained)
+        gain = np.abs(v.label) * (self._explained() - self._unexplained)
         odds = math.log((1 - p.slip_rate) / p.slip_rate)
         update_slips(v.start, v.edge, v.other_view, gain, odds, self._steady)
         p.slip_rate = float((v.n_views - self._steady.sum() + PRIOR_SLIPS) / (v.n_views + PRIOR_SLIPS + PRIOR_PLACED))
@@ -122,9 +120,8 @@ class Inference:
     def bound(self) -> float:
         """The lower bound of the log-evidence (eq. 7.3.8); Delta_t need not be the best ones."""
         p, v = self.posterior, self._views
-        slack = 0.5 * self._curvature * (self._square - self._delta**2)
-        explained = self._fit - slack - self._unexplained
-        total = np.abs(v.label) @ (self._trust * explained + self._unexplained)
+        gain = self._explained() - self._unexplained
+        total = np.abs(v.label) @ (self._trust * gain + self._unexplained)
         total -= 0.5 * (
             self._square_of_items() / p.item_variance
             + self._mu.size * (math.log(p.item_variance) - 1)
@@ -138,13 +135,19 @@ class Inference:
 
     # ---- parts -----------------------------------------------------------------------------------
 
-    def expected_activity(self) -> tuple[np.ndarray, np.ndarray]:
-        """E[A_t] and E[A_t^2] of all labels."""
-        return self._mean.copy(), self._square.copy()
-
     def slips(self) -> np.ndarray:
         """The probability that the item of each view was placed by a slip."""
         return 1 - self._steady
+
+    def _expect_labels(self) -> None:
+        """E[A_t] and E[A_t^2] of all labels."""
+        items = self._mu, self._P, self._work
+        activities(*self._by_view(), self._views.first, *self._moments, *items, self._mean, self._square)
+
+    def _explained(self) -> np.ndarray:
+        """The bound of E[log p(l_t)] of each label without a slip (eq. 7.3.7)."""
+        slack = 0.5 * self._curvature * (self._square - self._delta**2)
+        return 0.5 * np.sign(self._views.label) * self._mean + self._offset - slack
 
     def _bound_of_slips(self) -> float:
         if not self._slips:
@@ -178,12 +181,9 @@ class Inference:
     def _expect_workers(self) -> None:
         self._moments = worker_moments(self.posterior)
 
-    def _by_view(self) -> tuple[np.ndarray, ...]:
+    def _by_view(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         v = self._views
         return v.item_start, v.view_worker, v.start, v.other, v.edge
-
-    def _items(self) -> tuple[np.ndarray, ...]:
-        return self._mu, self._cov, self._P, self._log_det
 
     def _write_back(self, bounds: list[float]) -> None:
         p = self.posterior

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from modicum.crowd.labels import Labels
+from modicum.crowd.labels import PairLabels
 
 PRIOR_LABELS = 20.0  # of the crowd's share of pairs in one group, added to the labels of each worker
 
@@ -10,7 +10,7 @@ PRIOR_LABELS = 20.0  # of the crowd's share of pairs in one group, added to the 
 class Views:
     """Labels twice, once for each item of the pair, sorted by item and answer."""
 
-    def __init__(self, labels: Labels, kept: np.ndarray | None = None):
+    def __init__(self, labels: PairLabels, kept: np.ndarray | None = None):
         """Views of all labels, or of those at the places `kept`."""
         kept = np.arange(len(labels)) if kept is None else kept
         n = len(kept)

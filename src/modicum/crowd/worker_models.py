@@ -7,7 +7,7 @@ c_j is the reliability of a worker who sees what all see.
 
 import numpy as np
 
-MODELS = ("matrix", "reliability")
+MODELS = ("reliability", "matrix")  # the simplest first
 
 
 def basis(model: str, n_dims: int) -> np.ndarray:

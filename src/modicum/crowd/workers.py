@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from modicum.crowd.labels import Labels
+from modicum.crowd.labels import PairLabels
 
 RANDOM = 0.1  # reliabilities that are closer to 0 than this are those of random answers
 
 
-def summary(labels: Labels, confusion: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
+def summary(labels: PairLabels, confusion: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
     """Columns of equal length, one row per worker."""
     n_workers = len(labels.workers)
     weight = np.abs(labels.label)

@@ -41,6 +41,7 @@ MOST_TICKS = 40  # workers that are named beside a matrix
 MOST_LETTERS = 14  # of the name of a worker
 BESIDE = 4  # confusion matrices in a row
 MOST_NUMBERS = 5  # clusters up to which a confusion matrix has numbers in its cells
+BINS = 24  # of reliabilities
 KINDS = {"usual": PALETTE[0], "random": PALETTE[3], "adversarial": PALETTE[1]}
 
 
@@ -111,7 +112,8 @@ def reliability_bars(learner: Any) -> "Figure":
     figure, axes = new_figure()
     shown = [name for name in KINDS if (kind == name).any()]
     values = [reliability[kind == name] for name in shown]
-    edges = np.histogram_bin_edges(reliability, bins=min(25, max(5, len(reliability) // 4)))
+    ends = min(0.0, float(reliability.min())), max(1.0, float(reliability.max()))
+    edges = np.linspace(*ends, BINS + 1)
     axes.hist(values, bins=edges, stacked=True, color=[KINDS[name] for name in shown], rwidth=0.92, label=shown)
     name_axes(axes, "reliability", "workers")
     format_ticks(axes.xaxis, short)

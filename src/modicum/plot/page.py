@@ -23,7 +23,7 @@ class Context:
     preparation: Sequence[tuple[str, str, str]] | None = None
     learned_from: str | None = None
     pictures: str | None = None  # column of picks with paths of pictures
-    documents: Mapping[int, str] | None = None  # texts, paths of pictures or names, by id
+    documents: Mapping[Any, str] | None = None  # texts, paths of pictures or names, by id or item
     pipeline: Any = None  # of which the learner is the last step; its rows have numbers and budgets of their own
 
 

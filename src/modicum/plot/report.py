@@ -35,7 +35,7 @@ def write_report(
     text: str | None = None,
     preparation: Sequence[tuple[str, str, str]] | None = None,
     learned_from: str | None = None,
-    documents: Mapping[int, str] | None = None,
+    documents: Mapping[Any, str] | None = None,
 ) -> None:
     """Write a report on a learner: one HTML file for offline reading, phones and print.
 
@@ -51,7 +51,8 @@ def write_report(
     text : the column of `picks` to show as text
     preparation : (column, kind, what was done) for each column of the source, those that were ignored included
     learned_from : one sentence on what was learned from and what was ignored
-    documents : for topic models, documents of `nearest_documents` by id: their texts, paths of pictures, or names
+    documents : for topic models, documents of `nearest_documents` by id: their texts, paths of pictures, or names; for
+        crowd learners, paths of pictures by item
 
     Examples
     --------

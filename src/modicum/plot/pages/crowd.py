@@ -182,7 +182,11 @@ def _agreement(learner: Any, found: Agreement) -> list[Figure]:
 def _reliability(learner: Any) -> Figure:
     values = np.asarray(learner.worker_summary()["reliability"])
     alt = f"Histogram: reliability of {plural(len(values), 'worker')}, {values.min():.2f} to {values.max():.2f}."
-    return figure(reliability_bars(learner), alt, "Reliability of workers: 0 is random, below 0 is adversarial.")
+    caption = (
+        "Reliability of workers: how much likelier they put two items of one cluster in one group than two of "
+        "different clusters. 0 is random, below 0 adversarial."
+    )
+    return figure(reliability_bars(learner), alt, caption)
 
 
 def _confusions(learner: Any, found: Agreement) -> Section:
