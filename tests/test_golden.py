@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import modicum
-from golden.make import facts_of
+from golden.make import crowd_facts, facts_of
 from modicum.checks.common import check_answers
 from modicum.state.files import unsealed
 
@@ -65,4 +65,20 @@ def test_it_continues_to_learn(path, facts):
 
 def test_every_learner_has_one():
     classes = {json.loads(path.read_text())["class"] for path in FOLDER.glob("*.json")}
-    assert classes == set(modicum.load_all_learners())
+    assert classes == set(modicum.load_all_learners()) - set(modicum.CROWD)
+
+
+@pytest.fixture(params=sorted((FOLDER / "crowd").glob("*.mcm")), ids=lambda path: path.stem)
+def crowd_path(request):
+    return request.param
+
+
+def test_crowds_answer_as_they_did(crowd_path):
+    model = modicum.load(crowd_path)
+    assert_equal(crowd_facts(model), json.loads(crowd_path.with_suffix(".json").read_text()), crowd_path.stem)
+    model.partial_fit([(0, 1, 0)], [1])
+    assert model.n_seen_ == len(model._labels)
+
+
+def test_every_crowd_learner_has_one():
+    assert {path.stem.split("-")[0] for path in (FOLDER / "crowd").glob("*.json")} == set(modicum.CROWD)

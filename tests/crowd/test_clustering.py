@@ -178,16 +178,27 @@ class TestState:
         assert first.to_bytes() == second.to_bytes()
 
     def test_partial_fit_starts_from_what_is_known(self, answers):
-        """Old and new labels are learned together, with new items and workers; the clusters are those of a new fit."""
+        """Old and new labels are learned together, with new items and workers."""
         told, truth = answers
         is_new = told.task >= 60
-        model = CrowdClustering(random_state=0).fit_groupings(
-            told.take(~is_new & (told.item < 70) & (told.worker < 10))
-        )
+        known = (told.item < 70) & (told.worker < 11)
+        model = CrowdClustering(2, workers="matrix", random_state=0).fit_groupings(told.take(~is_new & known))
         chosen = model._n_chosen
-        model.partial_fit_groupings(told.take(is_new | (told.item >= 70) | (told.worker >= 10)))
-        assert model._n_chosen == chosen or len(model._labels) == model._n_chosen
+        model.partial_fit_groupings(told.take(is_new & known))
+        assert model._n_chosen == chosen
+        assert adjusted_rand_score(truth[model.items_], model.clusters_) > 0.9
+        model.partial_fit_groupings(told.take(~known))
         assert len(model.items_) == 80
+        assert len(model._labels) == model.n_seen_
+        assert adjusted_rand_score(truth[model.items_], model.clusters_) > 0.9
+
+    def test_the_choice_is_made_again_with_more_labels(self, answers):
+        told, truth = answers
+        model = CrowdClustering(random_state=0).fit_groupings(told.take(told.task < 12))
+        assert model._n_chosen == len(model._labels)
+        model.partial_fit_groupings(told.take(told.task >= 12))
+        assert model._n_chosen == len(model._labels)
+        assert model.workers_model_ == "matrix"
         assert adjusted_rand_score(truth[model.items_], model.clusters_) > 0.95
 
     def test_merge_is_a_fit_of_all_labels(self, answers):

@@ -101,7 +101,9 @@ def test_slips_are_found(rng):
     labels.first, labels.second = (np.tile(part, 6).astype(np.int32) for part in (a, b))
     labels.worker = labels.answer = np.repeat(np.arange(6), len(a)).astype(np.int32)
     labels.label = np.where(groups[:, a] == groups[:, b], 1.0, -1.0).ravel()
-    start = CrowdPosterior("reliability", np.where(np.arange(n) % 2, 1.0, -1.0)[:, None], 6, 0.0, pooled=True, slips=True)
+    start = CrowdPosterior(
+        "reliability", np.where(np.arange(n) % 2, 1.0, -1.0)[:, None], 6, 0.0, pooled=True, slips=True
+    )
     made = Inference(Views(labels), start, pooled=True, slips=True)
     made.run(60, 1e-6)
     slips = made.slips().reshape(n, 6)  # views are sorted by item, then by answer

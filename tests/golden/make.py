@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 
 import modicum
 from modicum.checks.common import ANSWERS, takes_counts
+from modicum.datasets import crowd_answers
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent))
@@ -64,5 +65,24 @@ def write(folder: Path) -> None:
         path.with_suffix(".json").write_text(json.dumps(asked | facts_of(learner, X[:N_ASKED])))
 
 
+def crowd_facts(learner: Any) -> dict[str, Any]:
+    """What a crowd learner says of items and workers, as plain data."""
+    confusion = {str(worker): matrix.tolist() for worker, matrix in learner.confusion_.items()}
+    found = {"items": learner.items_.tolist(), "clusters": learner.clusters_.tolist(), "confusion": confusion}
+    return found | {"pair": learner.predict_pair(0, 1, 2)}
+
+
+def write_crowds(folder: Path) -> None:
+    """Write the files of crowd learners that are missing: their rows are pairs of items."""
+    answers, _ = crowd_answers(24, 6, task_size=8, n_answers=36)
+    for name in modicum.CROWD:
+        path = folder / f"{name}-{modicum.__version__}.mcm"
+        if not path.exists():
+            learner = getattr(modicum, name)(n_clusters=4, random_state=0).fit_groupings(answers)
+            learner.save(path)
+            path.with_suffix(".json").write_text(json.dumps(crowd_facts(learner)))
+
+
 if __name__ == "__main__":  # collecting doctests imports this file, and must not write anything
     write(HERE)
+    write_crowds(HERE / "crowd")

@@ -17,9 +17,8 @@ from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import Source, TextReading, as_paths
 from modicum.contract.loading import load
+from modicum.crowd import CrowdClustering, CrowdFactorization
 from modicum.crowd.answers import Answers
-from modicum.crowd.clustering import CrowdClustering
-from modicum.crowd.factorization import CrowdFactorization
 from modicum.crowd.learner import CrowdLearner
 from modicum.crowd.reading import as_answers
 from modicum.exceptions import DataError, StateError

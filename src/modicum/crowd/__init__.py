@@ -4,5 +4,6 @@ from modicum.crowd.answers import Answers
 from modicum.crowd.clustering import CrowdClustering
 from modicum.crowd.factorization import CrowdFactorization
 from modicum.crowd.reading import as_answers
+from modicum.crowd.tasks import Plan, assign, random_plan
 
-__all__ = ["Answers", "CrowdClustering", "CrowdFactorization", "as_answers"]
+__all__ = ["Answers", "CrowdClustering", "CrowdFactorization", "Plan", "as_answers", "assign", "random_plan"]

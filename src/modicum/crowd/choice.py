@@ -14,7 +14,7 @@ DIMS = 2, 3, 4, 6, 8
 HELD_OUT = 0.1  # of the answers of workers who gave several
 HELD_ITEMS = 0.4  # of the items of an answer, where it is its worker's only one: the pairs among them are held out
 FEWEST = 50  # held-out labels that a choice may be based on
-BEYOND = 2.0  # standard errors by which a try must be worse for larger ones not to be tried
+MOST, MOST_PER_ITEM = 200_000, 100  # labels that models are fitted to; with more, the choice would hardly differ
 
 
 class Choice(NamedTuple):
@@ -45,7 +45,8 @@ def choose(
     held = hold_out(labels, rng)
     if len(models) * len(dims) == 1 or held.sum() < FEWEST or held.all():
         return Choice(models[0], dims[0], np.empty(0))
-    views, rest = Views(labels, np.flatnonzero(held)), Views(labels, np.flatnonzero(~held))
+    some = _some_answers(labels, rng)
+    views, rest = (Views(labels, np.flatnonzero(part & some)) for part in (held, ~held))
 
     def attempt(model: str, n_dims: int) -> Choice:
         posterior = fit(rest, model, n_dims)
@@ -60,15 +61,22 @@ def choose(
 
 
 def _best_size(model: str, dims: list[int], attempt: Callable[[str, int], Choice]) -> Choice:
-    """The largest number of dimensions that is as good as the best one; larger ones are tried while it pays."""
-    tried: list[Choice] = []
-    for n_dims in dims:
+    """The largest number of dimensions that is as good as the best; tried until one is no better than a smaller one."""
+    tried = [attempt(model, dims[0])]
+    best = tried[0]
+    for n_dims in dims[1:]:
         tried.append(attempt(model, n_dims))
-        best = max(tried, key=lambda made: made.scores.sum())
-        loss, error = best.excess(tried[-1])
-        if loss > BEYOND * error:
+        gain, error = tried[-1].excess(best)
+        best = tried[-1] if gain > 0 else best
+        if gain <= error:
             break
     return [made for made in tried if best.excess(made)[0] <= best.excess(made)[1]][-1]
+
+
+def _some_answers(labels: PairLabels, rng: np.random.Generator) -> np.ndarray:
+    """Which labels a choice is based on: all, or those of random answers if there are many."""
+    most = max(MOST, MOST_PER_ITEM * len(labels.items))
+    return (rng.random(labels.n_answers) < most / len(labels))[labels.answer]
 
 
 def hold_out(labels: PairLabels, rng: np.random.Generator) -> np.ndarray:

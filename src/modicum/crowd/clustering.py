@@ -27,7 +27,7 @@ from modicum.rules.params import NULL, POSITIVE, RANDOM_STATE, TRUTH, Constraint
 TRIAL_SWEEPS = 12  # of each start; the one with the highest bound goes on
 CHOICE_SWEEPS = 30  # of each model that is tried on held-out answers
 TYPICAL = 50  # workers that stand for all
-AGAIN = 2  # the choice is made again when there are this many times the labels
+AGAIN = 1.5  # the choice is made again, and items start anew, when there are this many times the labels
 
 
 class CrowdClustering(ClusterMixin, CrowdLearner):
@@ -64,8 +64,8 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         Starts: the first from the spectrum of the labels, others at random. The one with the highest bound goes on.
     max_iter : int, default=100
         Most sweeps over items and workers.
-    tol : float, default=1e-4
-        Sweeps end when the bound rises by less than this per label.
+    tol : float, default=0.01
+        Sweeps end when the bound rises by less than this per item, in nats.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -138,7 +138,7 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         slips: bool = True,
         n_init: int = 2,
         max_iter: int = 100,
-        tol: float = 1e-4,
+        tol: float = 0.01,
         random_state: Any = None,
     ):
         self.n_dims = n_dims

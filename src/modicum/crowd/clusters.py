@@ -10,9 +10,9 @@ from sklearn.neighbors import NearestNeighbors
 from modicum.mixture import DirichletProcessMixture
 
 LEAST_SHARE = 0.08  # of the largest variance: directions with less are noise
-NEIGHBOURS = 5
+NEIGHBOURS = 2  # clusters may be small
 ISOLATED = 3.0  # times the median distance to that neighbour: such items do not shape the clusters
-FEWEST = 4 * NEIGHBOURS  # items for which neighbours say something
+FEWEST = 20  # items for which neighbours say something
 
 
 class Clusters(NamedTuple):

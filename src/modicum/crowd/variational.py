@@ -48,7 +48,7 @@ class Inference:
         self.update_curvature()
 
     def run(self, max_iter: int, tol: float, *, warm: bool = False) -> None:
-        """Sweeps until the bound rises by less than `tol` per label; `warm` if items are in place already."""
+        """Sweeps until the bound rises by less than `tol` per item; `warm` if items are in place already."""
         bounds = [] if warm else self.posterior.bounds.tolist()
         for _ in range(max_iter):
             self.update_items()
@@ -60,7 +60,7 @@ class Inference:
             if self._slips and (warm or len(bounds) >= FIRST_SLIPS):
                 self.update_slips()
             bounds.append(self.bound())
-            if len(bounds) > FIRST_SLIPS + 1 and bounds[-1] - bounds[-2] < tol * self._views.n_labels:
+            if len(bounds) > FIRST_SLIPS + 1 and bounds[-1] - bounds[-2] < tol * self._views.n_items:
                 break
         self._write_back(bounds)
 

@@ -27,6 +27,7 @@ SHARE_OF_MAP = 0.08  # of the variance, from which a third direction is drawn
 PICTURE_BYTES = 3_000_000  # all thumbnails together
 MOST_ODD = 10  # random or adversarial workers whose confusion matrix is shown
 MOST_ROWS = 200  # of the table of workers
+MOST_PARTS = 10  # clusters, or pairs of them, in a cell of that table
 ODD = ("adversarial", "random")
 
 
@@ -206,7 +207,9 @@ def _telling(learner: Any, found: Agreement) -> dict[Any, str]:
     """Names of the workers to show, with words on each."""
     summary = summary_of(learner)
     names, kinds = (np.asarray(summary[name]).tolist() for name in ("worker", "kind"))
-    chosen = {found.typical(school).item(): _school(found, school) for school in range(found.n_schools)}
+    sizes = np.bincount(found.schools[found.schools >= 0])
+    schools = [school for school, size in enumerate(sizes) if size > 1 or len(sizes) == 1]
+    chosen = {found.typical(school).item(): _school(found, school) for school in schools}
     if len(chosen) < 2 and "reliability" in summary:  # workers differ in reliability alone
         ends = {int(np.argmax(summary["reliability"])): "most reliable", int(np.argmin(summary["reliability"])): ""}
         chosen |= {names[j]: words or f"least reliable, {kinds[j]}" for j, words in ends.items()} | chosen
@@ -250,4 +253,7 @@ def _written(cell: Any) -> Any:
     """
     if not isinstance(cell, list):
         return cell
-    return ", ".join("+".join(map(str, part)) if isinstance(part, list) else str(part) for part in cell)
+    parts = ["+".join(map(str, part)) if isinstance(part, list) else str(part) for part in cell]
+    return ", ".join(
+        parts[:MOST_PARTS] + ([f"and {len(parts) - MOST_PARTS:,} more"] if len(parts) > MOST_PARTS else [])
+    )
