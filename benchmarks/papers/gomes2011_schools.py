@@ -54,7 +54,7 @@ def contestants(n_clusters):
         "factorisation, number given": lambda answers: read(
             CrowdFactorization(n_clusters, random_state=0).fit_groupings(answers)
         ),
-        "spectral consensus, number given": lambda answers: spectral_consensus(answers, n_clusters),
+        "spectral consensus, number given": lambda answers: consensus(spectral, "zero")(answers.pairs(), n_clusters, 0),
     }
 
 

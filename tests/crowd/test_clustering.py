@@ -17,6 +17,7 @@ from modicum.crowd.choice import hold_out
 from modicum.crowd.clusters import find_clusters
 from modicum.crowd.confusion import confusions
 from modicum.crowd.labels import PairLabels
+from modicum.crowd.posterior import CrowdPosterior
 from modicum.datasets import crowd_answers
 from modicum.exceptions import DataError, StateError
 
@@ -301,15 +302,34 @@ class TestHeldOut:
             np.testing.assert_array_equal(held[own], inside)
 
 
+def points(mean):
+    """A posterior of items at given positions, with three typical workers."""
+    made = CrowdPosterior("reliability", np.asarray(mean, float), 3, -1.0, pooled=True, slips=True)
+    made.covariance = np.tile(1e-4 * np.eye(made.n_dims), (len(mean), 1, 1))
+    made.coefficient_covariance[:] *= 1e-4
+    return made
+
+
 def test_isolated_items_make_no_clusters(rng):
     """Three dense clusters, and a tenth of the items far from everything."""
     truth = np.repeat([0, 1, 2], 40)
-    mean = np.array([[0, 0], [6, 0], [0, 6]])[truth] + 0.2 * rng.normal(size=(120, 2))
+    mean = np.array([[-3, -3], [4, 0], [0, 4]])[truth] + 0.2 * rng.normal(size=(120, 2))
     mean[::10] += rng.uniform(-3, 3, size=(12, 2))
-    found = find_clusters(mean, np.tile(0.01 * np.eye(2), (120, 1, 1)), None, "diagonal", rng)
+    found = find_clusters(points(mean), None, "diagonal", rng)
     assert len(found.means) == 3
     dense = np.arange(120) % 10 != 0
     assert adjusted_rand_score(truth[dense], found.label[dense]) == 1
+
+
+def test_clusters_that_no_worker_tells_apart_are_one(rng):
+    """Two tight clouds on each side of the origin: workers whose answers are certain put those of one side together."""
+    side, cloud = np.repeat([0, 1], 60), np.arange(120) % 2
+    mean = np.column_stack([np.where(side, 4.0, -4.0), np.where(cloud, 0.5, -0.5)]) + 0.01 * rng.normal(size=(120, 2))
+    united = find_clusters(points(mean), None, "diagonal", rng)
+    assert adjusted_rand_score(side, united.label) == 1
+    sensitive = points(mean)
+    sensitive.coefficient[2] = 20.0, -320.0  # one worker, who tells the clouds of a side apart
+    assert adjusted_rand_score(2 * side + cloud, find_clusters(sensitive, None, "diagonal", rng).label) == 1
 
 
 def test_activities_of_many_pairs_need_no_memory_for_matrices(crowd):

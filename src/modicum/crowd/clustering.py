@@ -64,7 +64,7 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         Starts: the first from the spectrum of the labels, others at random. The one with the highest bound goes on.
     max_iter : int, default=100
         Most sweeps over items and workers.
-    tol : float, default=0.01
+    tol : float, default=0.005
         Sweeps end when the bound rises by less than this per item, in nats.
     random_state : int, Generator or None, default=None
 
@@ -101,7 +101,8 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
     References
     ----------
     gomes2011, section 7.3.1 of the thesis. Departures: see `modicum.crowd.variational`. Probabilities are E[1 / (1 +
-    exp(-A))] rather than its lower bound, eq. 7.3.11. The mixture is fitted without isolated items.
+    exp(-A))] rather than its lower bound, eq. 7.3.11. The mixture is fitted without isolated items, and clusters that
+    no worker tells apart are united.
     """
 
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {
@@ -138,7 +139,7 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         slips: bool = True,
         n_init: int = 2,
         max_iter: int = 100,
-        tol: float = 0.01,
+        tol: float = 0.005,
         random_state: Any = None,
     ):
         self.n_dims = n_dims
@@ -281,7 +282,7 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
             p = self._posterior
             if (self.n_clusters or 0) > len(p.mean):
                 raise DataError(f"CrowdClustering: n_clusters is {self.n_clusters}, but there are {len(p.mean)} items.")
-            return find_clusters(p.mean, p.covariance, self.n_clusters, self.family, np.random.default_rng(0))
+            return find_clusters(p, self.n_clusters, self.family, np.random.default_rng(0))
 
         return self._derive("clusters", make)
 

@@ -7,11 +7,14 @@ from scipy.special import softmax
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
+from modicum.crowd.confusion import confusions
+from modicum.crowd.posterior import CrowdPosterior
 from modicum.mixture import DirichletProcessMixture
 
 LEAST_SHARE = 0.08  # of the largest variance: directions with less are noise
 NEIGHBOURS = 2  # clusters may be small
 ISOLATED = 3.0  # times the median distance to that neighbour: such items do not shape the clusters
+LEAST_APART = 0.1  # by how much less likely a worker who tells clusters apart puts items of both in one group
 FEWEST = 20  # items for which neighbours say something
 
 
@@ -24,24 +27,41 @@ class Clusters(NamedTuple):
     covariances: np.ndarray  # (k, n_dims, n_dims), of items in the cluster: their spread and their uncertainty
 
 
-def find_clusters(
-    mean: np.ndarray, covariance: np.ndarray, n_clusters: int | None, family: Any, rng: np.random.Generator
-) -> Clusters:
+def find_clusters(posterior: CrowdPosterior, n_clusters: int | None, family: Any, rng: np.random.Generator) -> Clusters:
     """Clusters by k-means if their number is given, else by a Dirichlet-process mixture."""
-    if n_clusters is None:
-        proba = _by_mixture(_principal(mean), family)
-    else:
-        proba = _by_kmeans(mean, n_clusters, rng)
-    label = proba.argmax(axis=1)
+    if n_clusters is not None:
+        return _described(_by_kmeans(posterior.mean, n_clusters, rng), posterior)
+    return _told_apart(_described(_by_mixture(_principal(posterior.mean), family), posterior), posterior)
+
+
+def _described(proba: np.ndarray, posterior: CrowdPosterior) -> Clusters:
+    """Clusters that have items, the largest first."""
+    mean, label = posterior.mean, proba.argmax(axis=1)
     present, label = np.unique(label, return_inverse=True)
     order = np.argsort(-np.bincount(label), kind="stable")
     label = np.argsort(order)[label]
     proba = proba[:, present][:, order]
-    proba /= proba.sum(axis=1, keepdims=True)
+    proba = proba / proba.sum(axis=1, keepdims=True)
     means = np.array([mean[label == k].mean(axis=0) for k in range(len(order))])
     around = mean - means[label]
-    spread = around[:, :, None] * around[:, None] + covariance
+    spread = around[:, :, None] * around[:, None] + posterior.covariance
     return Clusters(label, proba, means, np.array([spread[label == k].mean(axis=0) for k in range(len(order))]))
+
+
+def _told_apart(found: Clusters, posterior: CrowdPosterior) -> Clusters:
+    """Clusters that some worker tells apart; others are united. Tight clusters of odd shape have several components."""
+    while len(found.means) > 1:
+        together = confusions(posterior, found.means, found.covariances)  # (worker, k, l)
+        own = np.diagonal(together, axis1=1, axis2=2)
+        apart = (0.5 * (own[:, :, None] + own[:, None]) - together).max(axis=0)
+        np.fill_diagonal(apart, np.inf)
+        k, other = np.unravel_index(apart.argmin(), apart.shape)
+        if apart[k, other] >= LEAST_APART:
+            break
+        proba = found.proba.copy()
+        proba[:, k] += proba[:, other]
+        found = _described(np.delete(proba, other, axis=1), posterior)
+    return found
 
 
 def _principal(mean: np.ndarray) -> np.ndarray:
