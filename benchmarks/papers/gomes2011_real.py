@@ -177,8 +177,6 @@ def summary(runs, groups, names):
             for way in ("known", "found"):
                 row[f"{key}_{way}"] = mean(scores(runs, titles, name, way))
             row[f"{key}_seconds"] = mean(scores(runs, titles, name, "known", "seconds"))
-            failed = [runs[title][name, "known"]["status"] for title in titles if (name, "known") in runs[title]]
-            row.setdefault("failed", "; ".join(sorted({status for status in failed if status != "ok"})) or None)
         rows.append(row)
     return rows
 

@@ -423,7 +423,7 @@ def test_errors_name_what_is_wrong():
         model.predict_pair(0, 1, 99)
     with pytest.raises(DataError, match="there is no worker 'ann' among the 12"):
         model.predict_pair("ann", 1, 2)
-    with pytest.raises(DataError, match=r"got 2 workers, 3 and 1 items. Give single names, or equally many"):
+    with pytest.raises(DataError, match=r"there are 2 and 3 names. Give single names, or lists of the same length"):
         model.predict_pair([0, 1], [1, 2, 3], 4)
     before = model.to_bytes()
     with pytest.raises(DataError, match="items are named by texts here"):

@@ -19,7 +19,8 @@ from modicum.crowd.posterior import CrowdPosterior
 from modicum.crowd.views import Views
 from modicum.crowd.worker_models import is_diagonal
 
-LEAST_VARIANCE = 1e-3  # of coefficients: with none, workers could not differ again
+LEAST_VARIANCE = 0.1  # of coefficients; with few answers, variances would shrink to zero, and never grow again
+LEAST_ITEM_VARIANCE = 1.0  # likewise: all items would be in one place
 PRIOR_SLIPS, PRIOR_PLACED = 1.0, 19.0  # of a Beta distribution of the slip rate
 FIRST_PRIORS, FIRST_SLIPS = 3, 8  # sweeps after which priors and slips are updated; before, items are not in place
 TINY = 1e-12
@@ -106,7 +107,7 @@ class Inference:
         spread = self._spread_of_workers().mean(axis=0)
         for kind in self._kinds_of_coefficients():
             p.prior_variance[kind] = max(spread[kind].mean(), LEAST_VARIANCE)
-        p.item_variance = max(self._square_of_items() / self._mu.size, LEAST_VARIANCE)
+        p.item_variance = max(self._square_of_items() / self._mu.size, LEAST_ITEM_VARIANCE)
 
     def update_slips(self) -> None:
         """The probability of a slip for each item of each answer, and the rate of slips."""
