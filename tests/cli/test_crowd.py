@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,7 @@ from PIL import Image
 import modicum
 from modicum.cli.crowd_names import read_names
 from modicum.cli.crowd_report import find_pictures
+from modicum.cli.grouping import CROWD_EXAMPLES
 from modicum.crowd.factorization import CrowdFactorization
 from modicum.exceptions import DataError
 
@@ -32,6 +34,15 @@ def sorted_by_people(tasks=range(48)):
 def write(path, rows, header=("worker", "task", "item", "group")):
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
+
+
+def write_turk(path):
+    """The same answers with a row for each."""
+    rows = sorted_by_people()
+    names = [f"{kind}{n}" for kind in ("Input.image", "Answer.group") for n in range(1, 9)]
+    answers = [rows[at : at + 8] for at in range(0, len(rows), 8)]
+    wide = [[*some[0][:2], *(row[2] for row in some), *(row[3] for row in some)] for some in answers]
+    write(path, wide, ["WorkerId", "HITId", *names])
 
 
 def rows_in(path):
@@ -83,13 +94,7 @@ class TestFit:
         assert "1 row without an item or a group, ignored" in done.stderr
 
     def test_a_file_of_mechanical_turk(self, modicum_command, tmp_path):
-        rows = sorted_by_people()
-        wide = [
-            [*rows[at][:2], *(row[2] for row in rows[at : at + 8]), *(row[3] for row in rows[at : at + 8])]
-            for at in range(0, len(rows), 8)
-        ]
-        names = [f"{kind}{n}" for kind in ("Input.image", "Answer.group") for n in range(1, 9)]
-        write(tmp_path / "turk.csv", wide, ["WorkerId", "HITId", *names])
+        write_turk(tmp_path / "turk.csv")
         done = modicum_command("crowd", "fit", "turk.csv", expect=1)
 
         assert done.stderr.endswith(f"Map its columns, as in --columns '{TURK}'.\n")
@@ -278,6 +283,43 @@ class TestPlan:
         tasks = [json.loads(line)["task"] for line in modicum_command(*args).stdout.splitlines()]
         assert sorted(set(tasks)) == [48, 49, 50]
 
+    def test_a_state_has_the_items(self, modicum_command, state):
+        args = ("crowd", "plan", "--model", "crowd.mcm", "--strategy", "random", "--task-size", 8)
+        lines = modicum_command(*args).stdout.splitlines()
+        assert len(lines) == 24  # each once
+        assert {json.loads(line)["item"] for line in lines} == set(ITEMS)
+
+    def test_uncertain_items_are_sorted_again(self, modicum_command, state, tmp_path):
+        (tmp_path / "items.txt").write_text("\n".join([*ITEMS, "new 1", "new 2"]))
+        args = ("crowd", "plan", "items.txt", "--model", "crowd.mcm", "--task-size", 8, "--redundancy", 2)
+        done = modicum_command(*args, "--random-state", 0)
+
+        assert done.stderr == "7 tasks of 8 items\n"
+        items = [json.loads(line)["item"] for line in done.stdout.splitlines()]
+        assert len(items) == 56
+        assert items.count("new 1") > 56 / 26  # least is known of it
+
+    def test_coarse_to_fine_tasks_are_within_clusters(self, modicum_command, state, tmp_path):
+        args = ("crowd", "plan", "--model", "crowd.mcm", "--strategy", "coarse-to-fine", "--task-size", 5)
+        rows = [json.loads(line) for line in modicum_command(*args).stdout.splitlines()]
+
+        learner = modicum.load(tmp_path / "crowd.mcm")
+        cluster = dict(zip(learner.items_.tolist(), learner.clusters_.tolist(), strict=True))
+        tasks = {row["task"] for row in rows}
+        assert len({(row["task"], cluster[row["item"]]) for row in rows}) == len(tasks) == 5
+
+    def test_a_state_whose_items_are_numbers(self, modicum_command, tmp_path):
+        rows = [(worker, 0, item, item % 3) for worker in range(3) for item in range(12)]
+        modicum.CrowdClustering(2, random_state=0).fit_groupings(rows).save(tmp_path / "n.mcm")
+        (tmp_path / "items.txt").write_text("\n".join(map(str, range(12))))
+        args = ("crowd", "plan", "items.txt", "--model", "n.mcm", "--task-size", 4)
+        assert {type(json.loads(line)["item"]) for line in modicum_command(*args).stdout.splitlines()} == {int}
+
+    def test_a_factorization_has_no_adaptive_plans(self, modicum_command, tmp_path):
+        CrowdFactorization(4, random_state=0).fit_groupings(sorted_by_people()).save(tmp_path / "f.mcm")
+        told = modicum_command("crowd", "plan", "--model", "f.mcm", expect=1).stderr
+        assert "--strategy uncertain needs --model, a state file of crowd fit --model clustering." in told
+
     @pytest.mark.parametrize(
         ("args", "told"),
         [
@@ -286,10 +328,8 @@ class TestPlan:
                 ["items.txt", "--strategy", "best"],
                 "--strategy is one of random, coarse-to-fine, uncertain; got 'best'.",
             ),
-            (
-                ["items.txt", "--strategy", "uncertain"],
-                "--strategy uncertain needs --model, a state file of crowd fit.",
-            ),
+            (["items.txt", "--strategy", "uncertain"], "--strategy uncertain needs --model, a state file of crowd fit"),
+            (["items.txt", "--model", "crowd.mcm", "--strategy", "coarse-to-fine"], "leave out ITEMS."),
             (["items.txt", "--task-size", "99"], "task_size must be at most the number of items, 24; got 99."),
             (["items.txt", "--answers-per-task", "2"], "--answers-per-task needs --workers"),
             (["items.txt", "--workers", "nobody.txt"], "nobody.txt: no such file."),
@@ -300,11 +340,21 @@ class TestPlan:
             (["answers.csv", "--done", "items.txt"], "no column 'item'"),
         ],
     )
-    def test_what_is_wrong_is_one_line(self, modicum_command, items, answers, args, told):
+    def test_what_is_wrong_is_one_line(self, modicum_command, items, answers, state, args, told):
         done = modicum_command("crowd", "plan", *args, expect=1)
         assert told in done.stderr
         assert done.stderr.count("\n") == 1
         assert done.stdout == ""
+
+
+class TestExamples:
+    @pytest.mark.parametrize("example", [example for some in CROWD_EXAMPLES.values() for example in some])
+    def test_they_run(self, modicum_command, answers, state, tmp_path, example):
+        (tmp_path / "items.txt").write_text("\n".join(ITEMS))
+        (tmp_path / "pictures").mkdir()
+        Image.new("RGB", (8, 8)).save(tmp_path / "pictures" / f"{ITEMS[0]}.png")
+        write_turk(tmp_path / "turk.csv")
+        modicum_command(*shlex.split(example)[1:])
 
 
 class TestNames:

@@ -1,5 +1,6 @@
 """`modicum crowd plan ITEMS`: which items which workers should sort next."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +17,14 @@ from modicum.cli.output import writer
 from modicum.cli.printing import in_shell_words, say
 from modicum.cli.safety import check_writing
 from modicum.cli.sources import as_paths
+from modicum.crowd.adaptive import coarse_to_fine, uncertain
+from modicum.crowd.clustering import CrowdClustering
+from modicum.crowd.learner import CrowdLearner
 from modicum.crowd.reading import as_answers
 from modicum.crowd.tasks import Plan, assign, random_plan
 from modicum.plot.formatting import plural
 
-STRATEGIES = ("random", "coarse-to-fine", "uncertain")
+STRATEGIES = ("random", "coarse-to-fine", "uncertain")  # all but the first depend on what is known
 FIRST_ROUND, LATER_ROUND = 6.0, 1.0  # tasks that an item is in, if nobody says: without a model, and with one
 
 Items = Annotated[
@@ -31,12 +35,12 @@ Items = Annotated[
         show_default=False,
     ),
 ]
-Model = Annotated[Path | None, typer.Option(help="State file of crowd fit, for plans that depend on what is known.")]
+Model = Annotated[Path | None, typer.Option(help="State file of crowd fit: what is known so far.")]
 Strategy = Annotated[
     str | None,
     typer.Option(
-        help="random; coarse-to-fine, where a task has items of one cluster; or uncertain, items of which least is "
-        "known. Default: random, or uncertain with --model."
+        help="random: all items about equally often; coarse-to-fine: a task has items of one cluster; uncertain: items "
+        "of whose cluster least is known. Default: random, or uncertain with --model."
     ),
 ]
 TaskSize = Annotated[int, typer.Option(help="Items in a task.")]
@@ -78,40 +82,57 @@ def command(
     as many tasks as any other, with different neighbours. With it, tasks are those that tell most.
     """
     check_writing([*(items or ()), *(done or ())], output=output, csv=csv, table=table)
-    chosen = _strategy(strategy, items, model)
+    chosen = strategy or ("random" if model is None else "uncertain")
+    learner = None if model is None else load_crowd(model)
+    _check(chosen, items, learner)
     rng = np.random.default_rng(random_state)
-    plan = _plan(chosen, items, model, task_size, redundancy, rng)
+    if redundancy is None:
+        redundancy = FIRST_ROUND if learner is None else LATER_ROUND
+    plan = _plan(chosen, _names(items, learner), learner, task_size, redundancy, rng)
     plan = _assigned(plan, workers, answers_per_task, done, columns, rng)
     with writer(output, csv=csv, table=table) as write:
         write(plan.table())
     say(_told(plan) + (f"; plan in {output}" if output else ""))
 
 
-def _strategy(strategy: str | None, items: Sequence[str] | None, model: Path | None) -> str:
-    """The strategy, with what it needs."""
-    if strategy not in (None, *STRATEGIES):
+def _check(strategy: str, items: Sequence[str] | None, learner: CrowdLearner | None) -> None:
+    """Refuse a strategy without what it needs."""
+    if strategy not in STRATEGIES:
         raise ValueError(f"--strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}.")
-    if not items and model is None:
+    if not items and learner is None:
         raise ValueError("crowd plan needs ITEMS, or --model, whose items are taken.")
-    if strategy in STRATEGIES[1:] and model is None:
-        raise ValueError(f"--strategy {strategy} needs --model, a state file of crowd fit.")
-    return strategy or ("random" if model is None else "uncertain")
+    if strategy != "random" and not isinstance(learner, CrowdClustering):
+        raise ValueError(f"--strategy {strategy} needs --model, a state file of crowd fit --model clustering.")
+    if strategy == "coarse-to-fine" and items:
+        raise ValueError(
+            "--strategy coarse-to-fine is for the items of --model, whose clusters are known: leave out ITEMS."
+        )
+
+
+def _names(items: Sequence[str] | None, learner: CrowdLearner | None) -> np.ndarray:
+    """Names of the items; those of a file are numbers if the items of the learner are."""
+    if not items:
+        assert learner is not None
+        return learner.items_
+    names = read_names(items, "item")
+    are_numbers = learner is not None and learner.items_.dtype.kind == "i" and names.dtype.kind == "U"
+    return names.astype(np.int64) if are_numbers and np.char.isdecimal(names).all() else names
 
 
 def _plan(
     strategy: str,
-    items: Sequence[str] | None,
-    model: Path | None,
+    names: np.ndarray,
+    learner: Any,
     task_size: int,
-    redundancy: float | None,
+    redundancy: float,
     rng: np.random.Generator,
 ) -> Plan:
-    learner: Any = None if model is None else load_crowd(model)
-    names = read_names(items, "item") if items else learner.items_
-    redundancy = redundancy or (FIRST_ROUND if model is None else LATER_ROUND)
     if strategy == "random":
         return random_plan(names, task_size, redundancy, random_state=rng)
-    raise NotImplementedError
+    n_tasks = math.ceil(redundancy * len(names) / task_size)
+    if strategy == "uncertain":
+        return uncertain(learner, task_size, n_tasks, items=names, random_state=rng)
+    return coarse_to_fine(learner, task_size, n_tasks, random_state=rng)
 
 
 def _assigned(
@@ -132,13 +153,13 @@ def _assigned(
         if answers_per_task != 1:
             raise ValueError("--answers-per-task needs --workers: how many, or a file with their names.")
         return plan
-    names = np.arange(1, int(workers) + 1) if workers.isdigit() else read_names([workers], "worker")
+    names = np.arange(1, int(workers) + 1) if workers.isdecimal() else read_names([workers], "worker")
     return assign(plan, names, answers_per_task, done=earlier, random_state=rng)
 
 
 def _next_number(tasks: np.ndarray) -> int:
     """The smallest number above those of earlier tasks; tasks may have other names too."""
-    numbers = [int(name) for name in map(str, np.unique(tasks).tolist()) if name.isdigit()]
+    numbers = [int(name) for name in map(str, np.unique(tasks).tolist()) if name.isdecimal()]
     return max(numbers, default=-1) + 1
 
 

@@ -82,7 +82,7 @@ CROWD_EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "plan": (
         "modicum crowd plan items.txt --task-size 10 --redundancy 3 --workers 20 -o tasks.csv",
-        "modicum crowd plan items.txt --model crowd.mcm --strategy uncertain --task-size 10 --workers 20 --csv",
+        "modicum crowd plan --model crowd.mcm --strategy uncertain --task-size 10 --done answers.csv --csv",
     ),
     "report": ("modicum crowd report crowd.mcm", "modicum crowd report crowd.mcm -o report.html --images pictures"),
 }

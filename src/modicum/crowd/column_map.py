@@ -91,7 +91,7 @@ def _parsed(text: str) -> dict[str, str]:
     parts = re.split(rf",(?=(?:{'|'.join(ROLES)})=)", text)
     if wrong := [part for part in parts if "=" not in part]:
         raise ValueError(f"as_answers: columns must be a map such as worker=WorkerId,item=image*; got {wrong[0]!r}.")
-    return dict(part.split("=", 1) for part in parts)  # type: ignore[misc]
+    return dict(part.split("=", 1) for part in parts)
 
 
 def _check(role: Any, name: Any) -> None:
