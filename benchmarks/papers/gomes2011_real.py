@@ -6,9 +6,11 @@ Dogs and birds: 300 workers per experiment saw 2 to 5 of 473 dogs (3 breeds) or 
 a pair was seen by about one worker if at all. Scenes (13 kinds) and objects (20): 35 pictures at a time; who answered
 is not known, so every answer is that of a worker of its own. Scores are adjusted Rand indices, with the number of
 clusters known and found; spectral methods find it by the largest eigengap, and linkage, k-means and the factorisation
-can't. Peers are in crowd_peers.py. A run that takes more than 120 s counts as failed.
+can't. Peers are in crowd_peers.py. A run that takes more than 120 s counts as failed. --keep-peers measures only ours
+again.
 """
 
+import json
 import signal
 import sys
 from contextlib import contextmanager
@@ -18,10 +20,11 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from modicum.crowd.answers import Answers
+from modicum.crowd.clustering import CrowdClustering
 from modicum.crowd.factorization import CrowdFactorization
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import GREY, OURS, PEER, THIRD, Meter, Result, arguments, data_file, figures, versions
+from common import GREY, OURS, PEER, RESULTS, THIRD, Meter, Result, arguments, data_file, figures, versions
 from crowd_peers import CONSENSUS, CROWD_KIT, NEEDS_NUMBER, PEERS
 
 COMMAND = "python benchmarks/run.py --only gomes2011_real --threads 1"
@@ -81,8 +84,6 @@ def orchestra():
 
 
 def bayesian(answers, n_clusters, seed):
-    from modicum.crowd.clustering import CrowdClustering
-
     model = CrowdClustering(n_clusters=n_clusters, random_state=seed).fit_groupings(answers)
     return model.items_, model.clusters_
 
@@ -249,18 +250,35 @@ def plot(result, runs, titles):
     plt.close(figure)
 
 
+def earlier_runs():
+    """Runs of peers in the last result, by data set."""
+    found = json.loads((RESULTS / "gomes2011_real.json").read_text())["runs"]
+    return {
+        title: {tuple(key.rsplit(", ", 1)): run for key, run in runs.items() if key.rsplit(", ", 1)[0] in PEERS}
+        for title, runs in found.items()
+    }
+
+
 def main():
-    args = arguments(__doc__)
+    args = arguments(__doc__, keep_peers={"action": "store_true", "help": "take their runs from the last result"})
     result = Result("gomes2011_real", COMMAND, args, paper="gomes2011, chapter 7")
     result.content["versions"] |= versions(["crowd-kit", "pandas"])
     sources = {"animals": list(animals()), "orchestra": list(orchestra())}
     if args.quick:
         sources = {"animals": sources["animals"][::9], "orchestra": sources["orchestra"][1:2]}
     names = [name for name in CONTESTANTS if not (args.quick and name in CROWD_KIT)]
+    earlier = earlier_runs() if args.keep_peers else {}
+    measured = [name for name in names if not (args.keep_peers and name in PEERS)]
     _, first, _ = sources["animals"][0]
     factorization(first.take(slice(2000)), 2, 0)  # compiles
     groups = {key: [title for title, _, _ in group] for key, group in sources.items()}
-    runs = {source[0]: runs_of(*source, names, args.seed) for group in sources.values() for source in group}
+    runs = {
+        source[0]: earlier.get(source[0], {}) | runs_of(*source, measured, args.seed)
+        for group in sources.values()
+        for source in group
+    }
+    if earlier:
+        result.note("Runs of peers are those of an earlier call on the same machine.")
     result.table("summary", SUMMARY, summary(runs, groups, names))
     for key, titles in groups.items():
         for way in ("known", "found"):

@@ -137,7 +137,7 @@ def main():
     warm_up()
     CrowdClustering(random_state=0).fit_groupings(crowd_answers(30, 6, task_size=8, n_answers=24)[0])  # compiles
     result = Result("gomes2011_schools", COMMAND, args, paper="gomes2011, 7.2")
-    lines = compare(range(args.seed + 100, args.seed + (101 if args.quick else 110)))
+    lines = compare(range(args.seed + 100, args.seed + (101 if args.quick else 105)))
     columns = [
         ("kind", "schools", ""),
         ("slip_rate", "slips", ".0%"),

@@ -54,7 +54,7 @@ Workers = Annotated[
 AnswersPerTask = Annotated[int, typer.Option(help="Workers who get the same task.")]
 Done = Annotated[
     list[str] | None,
-    typer.Option(help="Files of answers so far: nobody gets a task again, and new tasks have new numbers."),
+    typer.Option(metavar="FILE", help="Answers so far: nobody gets a task again, and new tasks have new numbers."),
 ]
 Columns = Annotated[str | None, typer.Option(metavar="MAP", help="Columns of the file of --done, as for crowd fit.")]
 Seed = Annotated[int | None, typer.Option(help="A whole number makes the plan repeatable.", rich_help_panel=LEARNING)]
