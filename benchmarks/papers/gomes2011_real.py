@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from modicum.crowd.answers import Answers
 from modicum.crowd.clustering import CrowdClustering
 from modicum.crowd.factorization import CrowdFactorization
+from modicum.datasets import dogs_and_birds, orchestra
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import GREY, OURS, PEER, RESULTS, THIRD, Meter, Result, arguments, data_file, figures, versions
+from common import GREY, OURS, PEER, RESULTS, THIRD, Meter, Result, arguments, figures, versions
 from crowd_peers import CONSENSUS, CROWD_KIT, NEEDS_NUMBER, PEERS
 
 COMMAND = "python benchmarks/run.py --only gomes2011_real --threads 1"
@@ -57,27 +57,16 @@ SHORT = {
 
 def animals():
     """(name, answers, classes of all items) of the ten experiments."""
-    data = data_file("crowd_clustering_dogs3_birds5.npz")
-    columns = {key: data[key] for key in ("experiment", "worker", "question", "item", "group")}
-    for number, name in enumerate(data["experiments"].tolist()):
-        at = columns["experiment"] == number
-        worker, question, item, group = (
-            columns[key][at].astype(np.int64) for key in ("worker", "question", "item", "group")
-        )
-        kind = "dogs3" if "dogs3" in name else "birds5"
-        size = name.split("-")[1] if name.startswith("radio") else name.split("-")[3]
-        title = f"{kind[:-1]}, {'buttons' if name.startswith('radio') else 'drag'}, {size} at a time"
-        yield title, Answers(worker, worker * 1000 + question, item, group), data[f"truth_{kind}"]
+    for name, (answers, truth) in dogs_and_birds().items():
+        kind, parts = "dogs" if "dogs3" in name else "birds", name.split("-")
+        way, size = ("buttons", parts[1]) if parts[0] == "radio" else ("drag", parts[3])
+        yield f"{kind}, {way}, {size} at a time", answers, truth
 
 
-def orchestra():
+def batches():
     """(name, answers, classes of all items) of the six batches."""
-    data = data_file("crowd_orchestra_bluebirds.npz")
-    for number, name in enumerate(BARS):
-        at = data["batch"] == number
-        answer = data["hit"][at].astype(np.int64) * 1000 + data["answer"][at]
-        item, group = data["item"][at].astype(np.int64), data["group"][at].astype(np.int64)
-        yield name, Answers(answer, answer, item, group), data["item_category"]
+    for name, (answers, truth) in zip(BARS, orchestra().values(), strict=True):
+        yield name, answers, truth
 
 
 # ---- measurement -------------------------------------------------------------------------------------
@@ -263,7 +252,7 @@ def main():
     args = arguments(__doc__, keep_peers={"action": "store_true", "help": "take their runs from the last result"})
     result = Result("gomes2011_real", COMMAND, args, paper="gomes2011, chapter 7")
     result.content["versions"] |= versions(["crowd-kit", "pandas"])
-    sources = {"animals": list(animals()), "orchestra": list(orchestra())}
+    sources = {"animals": list(animals()), "orchestra": list(batches())}
     if args.quick:
         sources = {"animals": sources["animals"][::9], "orchestra": sources["orchestra"][1:2]}
     names = [name for name in CONTESTANTS if not (args.quick and name in CROWD_KIT)]

@@ -19,7 +19,7 @@ from modicum.crowd.confusion import confusions
 from modicum.crowd.labels import PairLabels
 from modicum.crowd.posterior import CrowdPosterior
 from modicum.datasets import crowd_answers
-from modicum.exceptions import DataError, StateError
+from modicum.exceptions import DataError, DataWarning, StateError
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +283,11 @@ class TestOddAnswers:
 
 
 class TestHeldOut:
+    def test_random_answers_are_warned_of(self):
+        told, _ = crowd_answers(60, 12, n_answers=72, slip_rate=1.0)
+        with pytest.warns(DataWarning, match="not predicted better than by chance"):
+            CrowdClustering(random_state=0).fit_groupings(told)
+
     def test_whole_answers_are_held_out(self, answers):
         labels = PairLabels(answers[0].pairs())
         held = hold_out(labels, np.random.default_rng(0))

@@ -1,5 +1,6 @@
 """How many dimensions items have, and what workers can be: whatever predicts held-out answers best."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from modicum.crowd.activity import expected_activities, probability
 from modicum.crowd.labels import PairLabels
 from modicum.crowd.posterior import CrowdPosterior
 from modicum.crowd.views import Views
+from modicum.exceptions import DataWarning
 
 DIMS = 2, 3, 4, 6, 8
 HELD_OUT = 0.1  # of the answers of workers who gave several
@@ -57,7 +59,20 @@ def choose(
     for other in others:
         gain, error = other.excess(best)
         best = other if gain > error else best
+    if best.scores.sum() <= _chance(views, rest):
+        warnings.warn(
+            "held-out answers are not predicted better than by chance: workers do not agree, or there are too few "
+            "answers. Do not rely on the clusters.",
+            DataWarning,
+            stacklevel=2,
+        )
     return best
+
+
+def _chance(views: Views, rest: Views) -> float:
+    """The log-likelihood of labels if each worker puts any two items in one group equally often."""
+    share = rest.shares_together()[views.worker]
+    return float(np.abs(views.label) @ np.log(np.where(views.label > 0, share, 1 - share)))
 
 
 def _best_size(model: str, dims: list[int], attempt: Callable[[str, int], Choice]) -> Choice:

@@ -46,15 +46,6 @@ class CrowdPosterior(Part):
     def basis(self) -> np.ndarray:
         return basis(self.model, self.n_dims)
 
-    def typical(self) -> tuple[np.ndarray, float]:
-        """The matrix and the bias of a typical worker: the mean over workers."""
-        mean = self.coefficient.mean(axis=0)
-        return np.tensordot(mean[:-1], self.basis, 1), float(mean[-1])
-
-    def matrices(self) -> np.ndarray:
-        """The mean of W_j of each worker."""
-        return np.tensordot(self.coefficient[:, :-1], self.basis, 1)
-
     def grown(self, mean: np.ndarray, n_workers: int) -> None:
         """Append new items at the positions `mean`, and typical workers."""
         D, more = self.n_dims, n_workers - len(self.coefficient)

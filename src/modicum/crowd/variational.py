@@ -136,10 +136,6 @@ class Inference:
 
     # ---- parts -----------------------------------------------------------------------------------
 
-    def slips(self) -> np.ndarray:
-        """The probability that the item of each view was placed by a slip."""
-        return 1 - self._steady
-
     def _expect_labels(self) -> None:
         """E[A_t] and E[A_t^2] of all labels."""
         items = self._mu, self._P, self._work
