@@ -189,7 +189,7 @@ def plot(result, curves):
             axes.plot(ROUNDS, curves[name, plan], color=colour, label=plan, marker="o", ms=3)
         axes.set(title=name, xlabel="answers", ylim=(0, 1.02))
     panels[0].set_ylabel("adjusted Rand index")
-    panels[-1].legend(loc="lower right")
+    panels[0].legend(loc="lower right")
     result.figure(figure)
     plt.close(figure)
 
