@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
+from scipy.stats import special_ortho_group
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
@@ -15,6 +16,7 @@ LEAST_SHARE = 0.08  # of the largest variance: directions with less are noise
 NEIGHBOURS = 2  # clusters may be small
 ISOLATED = 3.0  # times the median distance to that neighbour: such items do not shape the clusters
 LEAST_APART = 0.1  # by how much less likely a worker who tells clusters apart puts items of both in one group
+ROTATIONS = 4  # of the points that a mixture is fitted to
 FEWEST = 20  # items for which neighbours say something
 
 
@@ -31,7 +33,7 @@ def find_clusters(posterior: CrowdPosterior, n_clusters: int | None, family: Any
     """Clusters by k-means if their number is given, else by a Dirichlet-process mixture."""
     if n_clusters is not None:
         return _described(_by_kmeans(posterior.mean, n_clusters, rng), posterior)
-    return _told_apart(_described(_by_mixture(_principal(posterior.mean), family), posterior), posterior)
+    return _told_apart(_described(_by_mixture(_principal(posterior.mean), family, rng), posterior), posterior)
 
 
 def _described(proba: np.ndarray, posterior: CrowdPosterior) -> Clusters:
@@ -74,9 +76,19 @@ def _principal(mean: np.ndarray) -> np.ndarray:
     return X / size if size > 0 else np.zeros((len(mean), 1))
 
 
-def _by_mixture(X: np.ndarray, family: Any) -> np.ndarray:
-    mixture = DirichletProcessMixture(family).fit(X[~_is_isolated(X)])
-    return mixture.predict_proba(X)
+def _by_mixture(X: np.ndarray, family: Any, rng: np.random.Generator) -> np.ndarray:
+    """The mixture of the highest free energy, over several rotations.
+
+    Clusters at the corners of a cube have no direction in which a first split gains, and the search would end there.
+    """
+    kept, best = ~_is_isolated(X), None
+    for number in range(ROTATIONS):
+        turned = X @ special_ortho_group(X.shape[1], rng).rvs() if number and X.shape[1] > 1 else X
+        mixture = DirichletProcessMixture(family).fit(turned[kept])
+        if best is None or mixture.free_energy_ > best[0]:
+            best = mixture.free_energy_, mixture.predict_proba(turned)
+    assert best is not None
+    return best[1]
 
 
 def _is_isolated(X: np.ndarray) -> np.ndarray:
