@@ -341,3 +341,11 @@ def test_activities_of_many_pairs_need_no_memory_for_matrices(crowd):
     first = np.zeros(50_000, np.intp)
     mean, _ = expected_activities(crowd._posterior, first, first + 1, first)
     assert len(np.unique(mean)) == 1
+
+
+def test_a_search_that_ends_early_is_made_up_for():
+    """In one rotation of these points, the search for a mixture ends with three clusters of eight."""
+    answers, truth = crowd_answers(n_attributes=3, random_state=102)
+    model = CrowdClustering(4, workers="matrix", random_state=0).fit_groupings(answers)
+    assert model.n_clusters_ >= 7
+    assert adjusted_rand_score(truth[model.items_], model.clusters_) > 0.8

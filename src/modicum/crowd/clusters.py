@@ -79,7 +79,8 @@ def _principal(mean: np.ndarray) -> np.ndarray:
 def _by_mixture(X: np.ndarray, family: Any, rng: np.random.Generator) -> np.ndarray:
     """The mixture of the highest free energy, over several rotations.
 
-    Clusters at the corners of a cube have no direction in which a first split gains, and the search would end there.
+    Clusters of schools are at the corners of a cube: there may be no direction in which one split alone gains, and the
+    search for components would end.
     """
     kept, best = ~_is_isolated(X), None
     for number in range(ROTATIONS):
