@@ -347,6 +347,7 @@ class TestPlan:
         assert done.stdout == ""
 
 
+@pytest.mark.slow
 class TestExamples:
     @pytest.mark.parametrize("example", [example for some in CROWD_EXAMPLES.values() for example in some])
     def test_they_run(self, modicum_command, answers, state, tmp_path, example):

@@ -223,10 +223,11 @@ class TestState:
         model.partial_fit([], [])
         assert model.to_bytes() == before
 
-    def test_forged_states_are_refused_or_harmless(self):
+    @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
+    def test_forged_states_are_refused_or_harmless(self, count):
         model = small().fit_groupings(crowd_answers(12, 4, task_size=5, n_answers=8)[0])
         rng = np.random.default_rng(0)
-        for what, forged in itertools.islice(forgeries(model.to_bytes(), rng), 300):
+        for what, forged in itertools.islice(forgeries(model.to_bytes(), rng), count):
             try:
                 other = modicum.Learner.from_bytes(forged)
                 _ = other.clusters_, other.confusion_, other.predict_pair(None, other.items_[0], other.items_[1])
