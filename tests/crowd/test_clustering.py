@@ -223,7 +223,7 @@ class TestState:
         model.partial_fit([], [])
         assert model.to_bytes() == before
 
-    @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("count", [50, pytest.param(1500, marks=pytest.mark.slow)])
     def test_forged_states_are_refused_or_harmless(self, count):
         model = small().fit_groupings(crowd_answers(12, 4, task_size=5, n_answers=8)[0])
         rng = np.random.default_rng(0)

@@ -165,7 +165,8 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
         known = self._posterior
         noise = 0.01 * self._rng.normal(size=(views.n_items - len(known.mean), known.n_dims))
         known.grown(noise, views.n_workers)
-        self._infer(views, known).run(self.max_iter, self.tol, warm=True)
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            self._infer(views, known).run(self.max_iter, self.tol, warm=True)
 
     def _choose(self, labels: PairLabels) -> Choice:
         dims = DIMS if self.n_dims == "auto" else [int(self.n_dims)]

@@ -61,6 +61,8 @@ class Inference:
             if self._slips and (warm or len(bounds) >= FIRST_SLIPS):
                 self.update_slips()
             bounds.append(self.bound())
+            if not math.isfinite(bounds[-1]):
+                raise FloatingPointError("the bound is not finite")
             if len(bounds) > FIRST_SLIPS + 1 and bounds[-1] - bounds[-2] < tol * self._views.n_items:
                 break
         self._write_back(bounds)

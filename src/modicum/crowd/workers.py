@@ -6,6 +6,7 @@ import numpy as np
 
 from modicum.crowd.labels import PairLabels
 
+TINY = 1e-300  # weight: a worker may have no labels
 RANDOM = 0.1  # reliabilities that are closer to 0 than this are those of random answers
 
 
@@ -22,7 +23,7 @@ def summary(labels: PairLabels, confusion: np.ndarray, clusters: np.ndarray) -> 
         "worker": labels.workers.tolist(),
         "n_labels": np.bincount(labels.worker, minlength=n_workers),
         "n_answers": np.bincount(answers, minlength=n_workers),
-        "share_together": together / total,
+        "share_together": together / np.maximum(total, TINY),
         "reliability": reliability,
         "kind": kind.tolist(),
         "lumps": [_lumped(own) for own in confusion],
