@@ -30,18 +30,13 @@ class Answers:
 
     @property
     def n_answers(self) -> int:
-        return len(self.starts()) - 1 if len(self) else 0
+        return int(self.numbers().max(initial=-1)) + 1
 
     def numbers(self) -> np.ndarray:
         """The number of the answer that each row belongs to."""
         workers, worker = codes_of(self.worker)
         task = codes_of(self.task)[1]
         return codes_of(worker + len(workers) * task.astype(np.int64))[1]
-
-    def starts(self) -> np.ndarray:
-        """Where answers start, once rows are sorted by `numbers()`; and their end."""
-        counts = np.bincount(self.numbers())
-        return np.concatenate([[0], np.cumsum(counts)])
 
     def take(self, rows: np.ndarray) -> "Answers":
         """Some of the rows: indices or a mask."""
@@ -54,8 +49,7 @@ class Answers:
         group = codes_of(self.group)[1]
         number = self.numbers()
         order = np.lexsort((item, number))
-        starts = self.starts()
-        first, second = pairs_within(starts)
+        first, second = pairs_within(np.concatenate([[0], np.cumsum(np.bincount(number))]))
         first, second = order[first], order[second]
         label = np.where(group[first] == group[second], 1.0, -1.0)
         return Pairs(items, workers, item[first], item[second], worker[first], label, number[first])

@@ -83,8 +83,8 @@ def _by_mixture(X: np.ndarray, family: Any, rng: np.random.Generator) -> np.ndar
     search for components would end.
     """
     kept, best = ~_is_isolated(X), None
-    for number in range(ROTATIONS):
-        turned = X @ special_ortho_group(X.shape[1], rng).rvs() if number and X.shape[1] > 1 else X
+    for number in range(ROTATIONS if X.shape[1] > 1 else 1):
+        turned = X @ special_ortho_group(X.shape[1], rng).rvs() if number else X
         mixture = DirichletProcessMixture(family).fit(turned[kept])
         if best is None or mixture.free_energy_ > best[0]:
             best = mixture.free_energy_, mixture.predict_proba(turned)

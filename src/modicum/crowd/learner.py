@@ -21,7 +21,7 @@ class CrowdLearner(Learner):
     All labels are kept: `partial_fit` and `merge` fit the model to old and new ones together.
     """
 
-    traits: ClassVar[Traits] = Traits(merge="exact", weights=True)
+    traits: ClassVar[Traits] = Traits(merge="approximate", weights=True)
     _invariants = {"_labels": Is(PairLabels)}
     _labels: PairLabels
 

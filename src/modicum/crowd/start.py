@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import eigsh
 
 from modicum.crowd.views import Views
 
@@ -32,7 +32,6 @@ def _leading(matrix: sparse.csr_matrix, count: int, rng: np.random.Generator) ->
     if n <= DENSE:
         values, vectors = np.linalg.eigh(matrix.toarray())
     else:
-        product = LinearOperator(matrix.shape, matvec=lambda x: matrix @ x, dtype=np.float64)
-        values, vectors = eigsh(product, count, which="LA", v0=rng.normal(size=n), tol=1e-4)
+        values, vectors = eigsh(matrix, count, which="LA", v0=rng.normal(size=n), tol=1e-4)
     order = np.argsort(-values)[:count]
     return values[order], vectors[:, order]
