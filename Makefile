@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint derived bench clean
+.PHONY: demo crowd-demo test test-all lint derived bench clean
 
 demo: $(VENV)/.cli
 	$(BIN)/modicum demo
+
+crowd-demo: $(VENV)/.web
+	$(BIN)/modicum crowd demo
 
 # Workers share the cores: threads that wait must not spin.
 test test-all: export OMP_WAIT_POLICY = passive

@@ -61,6 +61,36 @@ def test_clusters_of_lucic_are_round_far_apart_and_uneven():
     assert share[:50].sum() < 0.01  # and the smaller half had at most 0.0003
 
 
+def test_greebles_are_four_clusters_with_dots_at_random():
+    found = datasets.greebles(20_000, 1)
+    signs = np.sign(found)
+    kinds, cluster, count = np.unique(signs, axis=0, return_inverse=True, return_counts=True)
+    assert len(kinds) == 8
+    np.testing.assert_allclose(count / len(found), 1 / 8, atol=0.014)  # six deviations of a share of 20,000
+    np.testing.assert_array_equal(found[:, 2], signs[:, 2])
+    for k, corner in enumerate(kinds[:, :2]):
+        bodies = found[cluster.ravel() == k, :2]
+        np.testing.assert_allclose(bodies.mean(axis=0), corner, atol=0.013)  # six deviations of a mean of 2,400
+        np.testing.assert_allclose(np.cov(bodies.T), 0.01 * np.eye(2), atol=0.0018)  # six of a variance
+    np.testing.assert_array_equal(datasets.greebles(30, 5), datasets.greebles(30, 5))
+
+
+def test_greebles_are_sorted_by_the_attribute_of_the_school():
+    attributes = datasets.greebles(20_000, 2)
+    schools = np.arange(len(attributes)) % 3
+    signs = (attributes > 0).astype(int)
+    sorting = datasets.greeble_sorting(attributes, schools, slip_rate=0.0)
+    np.testing.assert_array_equal(sorting, signs[np.arange(len(signs)), schools])
+    for school in range(3):
+        sorting = datasets.greeble_sorting(attributes, school, slip_rate=0.2, random_state=3)
+        slipped = sorting != signs[:, school]
+        assert slipped.mean() == pytest.approx(0.1, abs=0.013)  # half of the random groups are right; six deviations
+        assert sorting[slipped].mean() == pytest.approx(0.5, abs=0.067)  # six of a share of 2,000
+    rng = np.random.default_rng(3)
+    tasks = [datasets.greeble_sorting(attributes[:99], 0, slip_rate=1.0, random_state=rng) for _ in range(2)]
+    assert not np.array_equal(*tasks)  # a generator goes on
+
+
 def skip_without(name):
     if not (DATA / f"{name}.npz").is_file():
         pytest.skip("MODICUM_DATA names no folder with this file")

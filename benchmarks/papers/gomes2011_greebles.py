@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from modicum import CrowdClustering, CrowdFactorization
 from modicum.crowd import Answers, assign, random_plan
+from modicum.datasets import greeble_sorting, greebles
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import Meter, Result, arguments, figures
@@ -28,37 +29,26 @@ ITEMS, TASK, REDUNDANCY, PER_TASK, WORKERS, SLIPS = 200, 20, 6, 10, 60, 0.05
 SCHOOLS = "height", "body", "dots"
 
 
-def greebles(seed):
-    """Signs of height, body colour and dots: (ITEMS, 3)."""
-    rng = np.random.default_rng(seed)
-    cluster = rng.integers(4, size=ITEMS)
-    corners = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])[cluster] + 0.1 * rng.normal(size=(ITEMS, 2))
-    return np.column_stack([corners > 0, rng.random(ITEMS) < 0.5]).astype(int)
-
-
 def school_of(worker):
     return 2 if worker % 6 == 5 else worker % 2
 
 
 def sorted_by_workers(attributes, seed):
     """All answers of the plan."""
-    rng = np.random.default_rng(seed)
     plan = assign(random_plan(ITEMS, TASK, REDUNDANCY, random_state=seed), range(WORKERS), PER_TASK, random_state=seed)
     table = {name: np.asarray(column) for name, column in plan.table().items()}
     seen = np.array([school_of(worker) for worker in table["worker"]])
-    group = attributes[table["item"], seen]
-    slips = rng.random(len(group)) < SLIPS
-    group = np.where(slips, rng.integers(2, size=len(group)), group)
+    group = greeble_sorting(attributes[table["item"]], seen, slip_rate=SLIPS, random_state=seed)
     return Answers(table["worker"], table["task"], table["item"], group)
 
 
 def run(seed, n_dims):
-    attributes = greebles(seed)
+    attributes = greebles(ITEMS, seed)
     answers = sorted_by_workers(attributes, seed)
     with Meter() as meter:
         model = CrowdClustering(n_dims, workers="matrix", random_state=0).fit_groupings(answers)
         clusters = model.clusters_
-    seen = attributes[model.items_]
+    seen = (attributes[model.items_] > 0).astype(int)
     four, eight = seen[:, :2] @ [2, 1], seen @ [4, 2, 1]
     return {
         "n_dims": n_dims,
@@ -102,7 +92,7 @@ def plot(result, fits):
     axes = panels[0, 2]
     for dot, marker in ((0, "o"), (1, "^")):
         rows = seen[:, 2] == dot
-        axes.scatter(X[rows, 0], X[rows, -1], s=18, marker=marker, color=["#2b6cb0", "#c53030"][dot], alpha=0.7, lw=0)
+        axes.scatter(X[rows, 0], X[rows, -1], s=18, marker=marker, color=["#c53030", "#2b6cb0"][dot], alpha=0.7, lw=0)
     axes.set(title="D = 3: the third axis; colour of dots", xticks=[], yticks=[])
     order = np.lexsort(np.array([seen[model.clusters_ == k].mean(axis=0) for k in range(model.n_clusters_)]).T.round())
     for axes, worker, school in zip(panels[1], (0, 1, 5), SCHOOLS, strict=True):
@@ -145,10 +135,10 @@ def main():
     result.bar("D = 3: the eight clusters", f"ARI {three['eight']:.3f}", three["eight"] > 0.95)
     result.bar("no more clusters with D = 4", f"{more['clusters']:.1f}", more["clusters"] < 9)
     result.bar("confusion matrices show the schools, D = 3", f"{three['schools']:.0%}", three["schools"] > 0.95)
-    attributes = greebles(args.seed)
+    attributes = greebles(ITEMS, args.seed)
     answers = sorted_by_workers(attributes, args.seed)
     factors = CrowdFactorization(8, random_state=0).fit_groupings(answers)
-    ari = adjusted_rand_score(attributes[factors.items_] @ [4, 2, 1], factors.clusters_)
+    ari = adjusted_rand_score((attributes[factors.items_] > 0) @ [4, 2, 1], factors.clusters_)
     result.note(f"CrowdFactorization with K = 8, first seed: ARI {ari:.3f} with the eight clusters.")
     result.write()
 

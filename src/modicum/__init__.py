@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from modicum import coreset as coreset
     from modicum import crowd as crowd
     from modicum import datasets as datasets
+    from modicum import distribute as distribute
     from modicum import evaluate as evaluate
     from modicum import exceptions as exceptions
     from modicum import families as families
@@ -125,6 +126,7 @@ _ROOMS = (
     "coreset",
     "crowd",
     "datasets",
+    "distribute",
     "evaluate",
     "exceptions",
     "families",

@@ -12,6 +12,12 @@ EXTRAS = {
     "matplotlib": "cli",
     "jinja2": "cli",
     "PIL": "cli",
+    "sqlalchemy": "web",
+    "fastapi": "web",
+    "uvicorn": "web",
+    "psycopg": "postgres",
+    "dask": "dask",
+    "distributed": "dask",
     "fsspec": "cloud",
     "rapidfuzz": "text",
 }

@@ -184,6 +184,42 @@ def crowd_answers(
     return Answers(worker[each], each, item.ravel(), group.ravel()), attributes @ (1 << np.arange(n_attributes))
 
 
+def greebles(n_items: int = 200, random_state: int | np.random.Generator = 0) -> np.ndarray:
+    """Greebles of gomes2011, section 7.5.1: height, body colour and dots of each item.
+
+    Height (1 tall, -1 short) and body colour (1 green, -1 yellow) are from four Gaussians around (+-1, +-1) with
+    standard deviation 0.1. Dots are blue (1) or red (-1) at random. `modicum.plot.greebles` draws them.
+
+    >>> greebles(50).shape
+    (50, 3)
+    """
+    rng = np.random.default_rng(random_state)
+    corners = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    bodies = corners[rng.integers(4, size=n_items)] + 0.1 * rng.normal(size=(n_items, 2))
+    return np.column_stack([bodies, np.where(rng.random(n_items) < 0.5, 1.0, -1.0)])
+
+
+def greeble_sorting(
+    attributes: np.ndarray,
+    school: int | np.ndarray,
+    *,
+    slip_rate: float = 0.05,
+    random_state: int | np.random.Generator = 0,
+) -> np.ndarray:
+    """The group, 0 or 1, in which a simulated worker puts each of some Greebles: the sign of one attribute.
+
+    The school of the worker, or of the worker of each Greeble, is the attribute: 0 height, 1 body colour, 2 dots. With
+    probability `slip_rate`, a Greeble is put in a random group.
+
+    >>> greeble_sorting(np.array([[1.1, -0.9, -1.0], [-0.9, -1.1, 1.0]]), 0, slip_rate=0.0)
+    array([1, 0])
+    """
+    rng = np.random.default_rng(random_state)
+    group = (attributes[np.arange(len(attributes)), school] > 0).astype(int)
+    slips = rng.random(len(group)) < slip_rate
+    return np.where(slips, rng.integers(2, size=len(group)), group)
+
+
 def dogs_and_birds() -> dict[str, tuple[Answers, np.ndarray]]:
     """Real workers who grouped 2 to 5 pictures of dogs or birds at a time, and the true classes, by experiment.
 

@@ -323,7 +323,7 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("args", "told"),
         [
-            ([], "crowd plan needs ITEMS, or --model, whose items are taken."),
+            ([], "crowd plan needs ITEMS, a project, or --model, whose items are taken."),
             (
                 ["items.txt", "--strategy", "best"],
                 "--strategy is one of random, coarse-to-fine, uncertain; got 'best'.",
@@ -349,12 +349,20 @@ class TestPlan:
 
 @pytest.mark.slow
 class TestExamples:
-    @pytest.mark.parametrize("example", [example for some in CROWD_EXAMPLES.values() for example in some])
+    @pytest.mark.parametrize(
+        "example",
+        [example for name, some in CROWD_EXAMPLES.items() if name not in ("serve", "demo") for example in some],
+    )
     def test_they_run(self, modicum_command, answers, state, tmp_path, example):
         (tmp_path / "items.txt").write_text("\n".join(ITEMS))
-        (tmp_path / "pictures").mkdir()
-        Image.new("RGB", (8, 8)).save(tmp_path / "pictures" / f"{ITEMS[0]}.png")
+        (tmp_path / "notes.txt").write_text("\n".join(ITEMS))
+        for folder in ("pictures", "photos"):
+            (tmp_path / folder).mkdir()
+            for item in ITEMS[:4]:
+                Image.new("RGB", (8, 8)).save(tmp_path / folder / f"{item}.png")
         write_turk(tmp_path / "turk.csv")
+        if shlex.split(example)[2] in ("import", "export"):
+            modicum_command("crowd", "new", "things", "--items", "items.txt")
         modicum_command(*shlex.split(example)[1:])
 
 

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import typer
+from PIL import Image
 
 import modicum
 from modicum.cli.app import COMMANDS, app
@@ -197,6 +198,9 @@ class TestExamples:
         sorted_ = [f"w{j},t{j},i{i},{i % (2 + j % 2)}" for j in range(6) for i in rng.permutation(24)[:12]]
         (tmp_path / "answers.csv").write_text("\n".join(["worker,task,item,group", *sorted_]))
         (tmp_path / "items.txt").write_text("\n".join(f"i{i}" for i in range(24)))
+        (tmp_path / "photos").mkdir()
+        for i in range(4):
+            Image.new("RGB", (8, 8), (60 * i, 0, 0)).save(tmp_path / "photos" / f"{i}.png")
         (tmp_path / "texts").mkdir()
         for i, n in enumerate(rooms[:40]):
             (tmp_path / "texts" / f"{i}.txt").write_text(" ".join(rng.choice(["hall", "stairs", "garden", "roof"], n)))

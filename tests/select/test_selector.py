@@ -37,6 +37,7 @@ def test_validation_rows(cls):
     assert cls(3, n_validation=70).fit(Z)._sample is None  # log-determinants need none
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", SELECTORS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("y", [None, X[:, 0]])

@@ -1,6 +1,9 @@
 """`modicum crowd fit ANSWERS`: clusters, a map of the items and a model of each worker, from how workers sorted."""
 
+import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,17 +12,19 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.aims import Aim, Aims
+from modicum.cli.crowd_project import ProjectOption, files_of, open_project
 from modicum.cli.crowd_report import Images, find_pictures, write_crowd_report
 from modicum.cli.grouping import EXPERT, LEARNING
 from modicum.cli.output import writer
 from modicum.cli.printing import in_shell_words, say
 from modicum.cli.progress import Progress
 from modicum.cli.safety import check_writing
-from modicum.cli.sources import Source, TextReading, as_paths
+from modicum.cli.sources import TextReading, as_paths
 from modicum.contract.loading import load
 from modicum.crowd import CrowdClustering, CrowdFactorization
 from modicum.crowd.answers import Answers
 from modicum.crowd.learner import CrowdLearner
+from modicum.crowd.progress import watching
 from modicum.crowd.reading import as_answers
 from modicum.exceptions import DataError, StateError
 from modicum.plot.formatting import plural
@@ -45,6 +50,14 @@ MODELS = _Models(
     {"clustering": Aim(CrowdClustering), "factorization": Aim(CrowdFactorization)},
 )
 
+Given = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ANSWERS",
+        help="Files, folders, globs or URLs, or - for standard input. Default: the answers in a project.",
+        show_default=False,
+    ),
+]
 Map = Annotated[
     str | None,
     typer.Option(
@@ -65,8 +78,9 @@ Report = Annotated[Path | None, typer.Option(help="Write a report, one HTML page
 
 
 def fit(
-    answers: Source,
+    answers: Given = None,
     columns: Map = None,
+    project: ProjectOption = None,
     model: Model = None,
     output: Output = None,
     clusters: Clusters = None,
@@ -79,37 +93,114 @@ def fit(
     """Learn how workers sorted items, and save what was learned.
 
     A row of ANSWERS says that a worker, in a task, put an item in a group: columns worker, task, item and group. Groups
-    are compared within an answer only, so every worker may name them at will. Rows without a group are ignored.
+    are compared within an answer only, so every worker may name them at will. Rows without a group are ignored. Without
+    ANSWERS, those of a project are learned, and what was learned is kept in it.
     """
     reading = TextReading.take_from(given).text_options()
     learner = _learner(model, given, continue_)
     learner._check_params()
     if images is not None and report is None:
         raise ValueError("--images are for the report. Name its file with --report.")
-    save = output or continue_ or STATE
-    check_writing(answers, learner, output=clusters, save=save, report=report, force=force)
-    found = as_answers(as_paths(answers), columns, **reading)
-    for note in found.notes:
-        say(in_shell_words(note))
-    if (np.bincount(found.numbers()) < 2).all():
-        raise DataError(
-            f"{as_paths(answers).name}: no worker sorted two items in one task, so there is nothing to learn."
-        )
-    pictures = find_pictures(found.item, images)
+    if answers and project:
+        raise ValueError("crowd fit learns ANSWERS or those of --project. To learn both, use crowd import first.")
+    with _opened(answers, columns, project, reading) as source:
+        save = output or continue_ or (STATE if source.project is None else None)
+        if source.project is not None and (continue_ or images):
+            raise ValueError(
+                "--continue and --images are for ANSWERS in files; a project has all answers and pictures."
+            )
+        check_writing(source.files, learner, output=clusters, save=save, report=report, force=force)
+        found = source.read()
+        for note in found.notes:
+            say(in_shell_words(note))
+        if (np.bincount(found.numbers()) < 2).all():
+            raise DataError(f"{source.name}: no worker sorted two items in one task, so there is nothing to learn.")
+        pictures = find_pictures(found.item, images)
+        seconds = source.keep(learner, found)
+        if save is not None:
+            learner.save(save)
+        where = save if source.project is None else source.name
+        say(f"{_learned(learner, found, continue_)} learned in {seconds:.1f} s; {_found(learner)}; state in {where}")
+        if clusters is not None:
+            with writer(clusters) as write:
+                write(cluster_table(learner))
+        if report is not None:
+            told = "; ".join([f"learned from {_learned(learner, found, None)}", *found.notes])
+            with source.pictures(learner, pictures) as shown:
+                facts = {"source": source.name, "seconds": seconds, "learned_from": told}
+                write_crowd_report(report, learner, shown, **facts)
+
+
+def _learn(learner: CrowdLearner, found: Answers, tell: Callable[[float, str], None]) -> float:
+    """Learn answers, with progress on the terminal and to `tell`; the seconds that it took."""
+    learning = f"learning {plural(found.n_answers, 'answer')}"
     began = time.monotonic()
     with Progress() as progress:
-        progress.tell(f"learning {plural(found.n_answers, 'answer')}")
-        learner.partial_fit_groupings(found)
-    seconds = time.monotonic() - began
-    learner.save(save)
-    say(f"{_learned(learner, found, continue_)} learned in {seconds:.1f} s; {_found(learner)}; state in {save}")
-    if clusters is not None:
-        with writer(clusters) as write:
-            write(cluster_table(learner))
-    if report is not None:
-        source = as_paths(answers).name
-        told = "; ".join([f"learned from {_learned(learner, found, None)}", *found.notes])
-        write_crowd_report(report, learner, pictures, source=source, seconds=seconds, learned_from=told)
+
+        def show(share: float, words: str) -> None:
+            progress.tell(learning, words, completed=round(1000 * share), total=1000)
+            tell(share, words)
+
+        with watching(show):
+            learner.partial_fit_groupings(found)
+            _ = learner.clusters_  # found on request
+    return time.monotonic() - began
+
+
+class _Files:
+    """Answers in files."""
+
+    project = None
+
+    def __init__(self, answers: list[str], columns: str | None, reading: dict[str, Any]):
+        self.files = answers
+        self._paths, self._columns, self._reading = as_paths(answers), columns, reading
+        self.name = self._paths.name
+
+    def read(self) -> Answers:
+        return as_answers(self._paths, self._columns, **self._reading)
+
+    def keep(self, learner: CrowdLearner, found: Answers) -> float:
+        return _learn(learner, found, lambda share, words: None)
+
+    def pictures(self, learner: CrowdLearner, found: dict[Any, str] | None) -> Any:
+        return nullcontext(found)
+
+
+class InProject:
+    """Answers in a project, which also keeps what is learned and shows progress on its pages."""
+
+    def __init__(self, project: Any):
+        self.project, self.name, self.files = project, project.name, files_of(project)
+
+    def read(self) -> Answers:
+        return self.project.answers()
+
+    def keep(self, learner: CrowdLearner, found: Answers) -> float:
+        from modicum.web.findings import findings_of
+        from modicum.web.store.fits import fitting
+
+        with fitting(self.project, found.n_answers) as fit:
+            seconds = _learn(learner, found, fit.tell)
+            fit.finish(learner.to_bytes(), findings_of(learner))
+        return seconds
+
+    @contextmanager
+    def pictures(self, learner: CrowdLearner, found: dict[Any, str] | None) -> Iterator[dict[Any, str]]:
+        """Files of the pictures while they are needed."""
+        with tempfile.TemporaryDirectory() as folder:
+            yield self.project.write_pictures(Path(folder))
+
+
+@contextmanager
+def _opened(
+    answers: list[str] | None, columns: str | None, project: str | None, reading: dict[str, Any]
+) -> "Iterator[_Files | InProject]":
+    if answers:
+        yield _Files(answers, columns, reading)
+    else:
+        with open_project(project, "ANSWERS").closing() as opened:
+            yield InProject(opened)
 
 
 def cluster_table(learner: CrowdLearner) -> dict[str, Any]:

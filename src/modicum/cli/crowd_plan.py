@@ -11,6 +11,7 @@ import typer
 
 from modicum.cli import options as o
 from modicum.cli.crowd_names import read_names
+from modicum.cli.crowd_project import ProjectOption, find_project, open_project
 from modicum.cli.crowd_report import load_crowd
 from modicum.cli.grouping import LEARNING
 from modicum.cli.output import writer
@@ -31,7 +32,7 @@ Items = Annotated[
     list[str] | None,
     typer.Argument(
         help="What to sort: a folder of pictures, a text with an item per line, or a table with the column item. "
-        "Default: the items of --model.",
+        "Default: the items of a project, or of --model.",
         show_default=False,
     ),
 ]
@@ -39,8 +40,8 @@ Model = Annotated[Path | None, typer.Option(help="State file of crowd fit: what 
 Strategy = Annotated[
     str | None,
     typer.Option(
-        help="random: all items about equally often; coarse-to-fine: a task has items of one cluster; uncertain: items "
-        "of whose cluster least is known. Default: random, or uncertain with --model."
+        help="random: all items equally often on average; coarse-to-fine: a task has items of one cluster; uncertain: "
+        "items of whose cluster least is known. Default: random, or uncertain with --model."
     ),
 ]
 TaskSize = Annotated[int, typer.Option(help="Items in a task.")]
@@ -62,6 +63,7 @@ Seed = Annotated[int | None, typer.Option(help="A whole number makes the plan re
 
 def command(
     items: Items = None,
+    project: ProjectOption = None,
     model: Model = None,
     strategy: Strategy = None,
     task_size: TaskSize = 20,
@@ -75,13 +77,22 @@ def command(
     csv: o.Csv = False,
     table: o.Table = False,
 ) -> None:
-    """Make tasks of ITEMS to be sorted by workers.
+    """Make tasks of ITEMS, or of those in a project, to be sorted by workers.
 
     The columns are task and item and, with --workers, worker: a row for each item that a worker is shown. Collect the
     answers in a table with one more column, group, and give it to crowd fit. Without --model, every item is in about
-    as many tasks as any other, with different neighbours. With it, tasks are those that tell most.
+    as many tasks as any other, with different neighbours. With it, tasks are those that tell most. The tasks of a
+    project are kept in it, whoever comes gets the next one, and what is printed are the codes by which --workers enter.
     """
     check_writing([*(items or ()), *(done or ())], output=output, csv=csv, table=table)
+    if not items and not model and (project or find_project(None)):
+        if done or columns:
+            raise ValueError("--done is for plans in files: a project knows its answers.")
+        with open_project(project).closing() as its, writer(output, csv=csv, table=table) as write:
+            _plan_project(its, strategy, task_size, redundancy, answers_per_task, workers, random_state, write)
+        return
+    if project:
+        raise ValueError("--project has items and a model of its own: leave out ITEMS and --model.")
     chosen = strategy or ("random" if model is None else "uncertain")
     learner = None if model is None else load_crowd(model)
     _check(chosen, items, learner)
@@ -95,12 +106,41 @@ def command(
     say(_told(plan) + (f"; plan in {output}" if output else ""))
 
 
+def _plan_project(
+    project: Any,
+    strategy: str | None,
+    task_size: int,
+    redundancy: float | None,
+    answers_per_task: int,
+    workers: str | None,
+    random_state: int | None,
+    write: Any,
+) -> None:
+    """Add tasks to a project, invite workers, and write the codes of these."""
+    from modicum.web.planning import plan_tasks
+    from modicum.web.store.codes import spaced
+    from modicum.web.store.fits import last_done
+
+    if workers is not None and workers.isdecimal() and int(workers) == 0:
+        raise ValueError("--workers is at least 1.")
+    names = None if workers is None or workers.isdecimal() else read_names([workers], "worker").tolist()
+    strategy = strategy or ("random" if last_done(project) is None else "uncertain")
+    if redundancy is None:
+        redundancy = FIRST_ROUND if strategy == "random" else LATER_ROUND
+    n_tasks = plan_tasks(project, strategy, task_size, redundancy, answers_per_task, random_state)
+    say(f"{plural(n_tasks, 'task')} added to {project.name}, {plural(answers_per_task, 'answer')} wanted of each")
+    if workers is None:
+        return
+    invited = project.invite_some(int(workers)) if names is None else project.invite(names)
+    write({"worker": [row.name for row in invited], "code": [spaced(row.code) for row in invited]})
+
+
 def _check(strategy: str, items: Sequence[str] | None, learner: CrowdLearner | None) -> None:
     """Refuse a strategy without what it needs."""
     if strategy not in STRATEGIES:
         raise ValueError(f"--strategy is one of {', '.join(STRATEGIES)}; got {strategy!r}.")
     if not items and learner is None:
-        raise ValueError("crowd plan needs ITEMS, or --model, whose items are taken.")
+        raise ValueError("crowd plan needs ITEMS, a project, or --model, whose items are taken.")
     if strategy != "random" and not isinstance(learner, CrowdClustering):
         raise ValueError(f"--strategy {strategy} needs --model, a state file of crowd fit --model clustering.")
     if strategy == "coarse-to-fine" and items:

@@ -8,7 +8,7 @@ INPUT, LEARNING, OUTPUT, LONG_RUNS, EXPERT = "Input", "What to learn", "Output",
 
 GROUPS: dict[str, tuple[str, ...]] = {
     INPUT: (
-        *("states", "state", "names", "source", "among", "answers", "items", "done"),
+        *("states", "state", "names", "source", "among", "answers", "what", "project", "items", "done"),
         *("columns", "exclude", "target", "weight", "types", "scale", "missing"),
         *("document", "n_words", "vocabulary", "stop_words", "picture_size"),
         *("features", "prepare_like", "delimiter", "header", "skip_bad_rows", "passes", "shuffle_buffer"),
@@ -16,11 +16,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
     LEARNING: (
         *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers", "n_similar"),
         *("model", "risk", "grid", "rows", "time_limit"),
-        *("strategy", "task_size", "redundancy", "answers_per_task"),
+        *("strategy", "task_size", "redundancy", "answers_per_task", "title", "instruction", "details", "gold"),
     ),
     OUTPUT: (
         *("output", "report", "save", "keep", "segments", "copy_to", "csv", "table", "as_json", "force"),
         *("image", "text", "curves", "n_points", "repeats", "folder", "clusters", "images"),
+        *("host", "port", "url"),
     ),
     LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size"),
     EXPERT: (),
@@ -60,8 +61,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "modicum suggest-c flats.csv --target rooms --columns area --grid 0.1,1,10",
     ),
     "crowd": (
+        "modicum crowd new birds --items photos",
         "modicum crowd fit answers.csv -o crowd.mcm --clusters clusters.csv --report crowd.html",
-        "modicum crowd plan items.txt --task-size 10 --redundancy 3 --workers 20 -o tasks.csv",
     ),
     "merge": (
         "modicum merge west.mcm east.mcm -o both.mcm",
@@ -76,6 +77,17 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "demo": ("modicum demo", "modicum demo --folder look --rows 20000"),
 }
 CROWD_EXAMPLES: dict[str, tuple[str, ...]] = {
+    "new": (
+        "modicum crowd new birds --items photos",
+        'modicum crowd new notes --items notes.txt --instruction "Which notes are about the same thing?"',
+    ),
+    "serve": ("modicum crowd serve", "modicum crowd serve --project birds.crowd --port 9000"),
+    "import": (
+        "modicum crowd import answers.csv --project things.crowd",
+        "modicum crowd import turk.csv --columns worker=WorkerId,task=HITId,item=Input.image*,group=Answer.group*",
+    ),
+    "export": ("modicum crowd export answers -o answers.csv", "modicum crowd export workers --table"),
+    "demo": ("modicum crowd demo", "modicum crowd demo --folder look --port 9000"),
     "fit": (
         "modicum crowd fit answers.csv -o crowd.mcm --clusters clusters.csv --report crowd.html",
         "modicum crowd fit turk.csv --columns worker=WorkerId,task=HITId,item=Input.image*,group=Answer.group*",

@@ -211,7 +211,12 @@ class Learner(Saving, Intake, BaseEstimator):
 
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
         """Learn all of a stream or source on top of the present state; `on_chunk(self)` is called after each chunk."""
-        chunks = source if isinstance(source, Stream) else stream(source, raw=self.traits.tables)
+        self._learn_chunks(source if isinstance(source, Stream) else stream(source, raw=self.traits.tables), on_chunk)
+        self._finish()
+        return self
+
+    def _learn_chunks(self, chunks: Stream, on_chunk: Callable[[Self], object] | None = None) -> None:
+        """Learn a stream that others may follow."""
         if self._is_fitted() and not self.traits.tables:  # columns of tables are found by name
             check_columns(f"{type(self).__name__}.learn", self.column_names_, chunks.columns)
         self._expect_columns(chunks)
@@ -221,8 +226,6 @@ class Learner(Saving, Intake, BaseEstimator):
                 self._column_names = chunks.columns
             if on_chunk is not None:
                 on_chunk(self)
-        self._finish()
-        return self
 
     def _expect_columns(self, rows: Stream) -> None:
         """Hook: look at a stream before its rows are learned."""

@@ -9,6 +9,7 @@ import numpy as np
 from modicum.crowd.activity import expected_activities, probability
 from modicum.crowd.labels import PairLabels
 from modicum.crowd.posterior import CrowdPosterior
+from modicum.crowd.progress import part
 from modicum.crowd.views import Views
 from modicum.exceptions import DataWarning
 
@@ -48,10 +49,13 @@ def choose(
     if len(models) * len(dims) == 1 or held.sum() < FEWEST or held.all():
         return Choice(models[0], dims[0], np.empty(0))
     some = _some_answers(labels, rng)
-    views, rest = (Views(labels, np.flatnonzero(part & some)) for part in (held, ~held))
+    views, rest = (Views(labels, np.flatnonzero(chosen & some)) for chosen in (held, ~held))
 
     def attempt(model: str, n_dims: int) -> Choice:
-        posterior = fit(rest, model, n_dims)
+        number = models.index(model) * len(dims) + dims.index(n_dims)
+        words = f"comparing models: {model}, {n_dims} dimensions"
+        with part(number, number + 1, of=len(models) * len(dims), words=words):
+            posterior = fit(rest, model, n_dims)
         fitted = log_likelihood(posterior, views, rest.shares_together()[views.worker])
         return Choice(model, n_dims, np.bincount(views.worker, fitted, views.n_workers))
 

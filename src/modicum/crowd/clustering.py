@@ -14,6 +14,7 @@ from modicum.crowd.confusion import confusions
 from modicum.crowd.labels import PairLabels
 from modicum.crowd.learner import CrowdLearner
 from modicum.crowd.posterior import CrowdPosterior
+from modicum.crowd.progress import FITTED, part, report
 from modicum.crowd.start import spectral_start
 from modicum.crowd.variational import Inference
 from modicum.crowd.views import Views
@@ -26,6 +27,7 @@ from modicum.rules.params import NULL, POSITIVE, RANDOM_STATE, TRUTH, Constraint
 
 TRIAL_SWEEPS = 12  # of each start; the one with the highest bound goes on
 CHOICE_SWEEPS = 30  # of each model that is tried on held-out answers
+CHOOSING = 0.6  # of the time of a fit, about, if there is a choice: for reports of progress
 TYPICAL = 50  # workers that stand for all
 AGAIN = 1.5  # the choice is made again, and items start anew, when there are this many times the labels
 
@@ -158,8 +160,11 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
     def _solve(self, *, anew: bool) -> None:
         labels, views = self._labels, Views(self._labels)
         if anew or len(labels) >= AGAIN * self._n_chosen:
-            choice = self._choose(labels)
-            self._posterior = self._fit(views, choice.model, choice.n_dims, self.n_init, self.max_iter)
+            chosen = CHOOSING if "auto" in (self.n_dims, self.workers) else 0.0
+            with part(0, chosen, of=1):
+                choice = self._choose(labels)
+            with part(chosen, 1, of=1):
+                self._posterior = self._fit(views, choice.model, choice.n_dims, self.n_init, self.max_iter)
             self._n_chosen = len(labels)
             return
         known = self._posterior
@@ -179,6 +184,8 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
 
     def _fit(self, views: Views, model: str, n_dims: int, n_init: int, max_iter: int) -> CrowdPosterior:
         """The posterior from the start whose bound is highest after a few sweeps."""
+        trial = min(TRIAL_SWEEPS, max_iter) if n_init > 1 else 0
+        total = (n_init - 1) * trial + max_iter
         tries = []
         for number in range(n_init):
             random = self._rng.normal(size=(views.n_items, n_dims))
@@ -187,9 +194,12 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
             made = CrowdPosterior(model, start, views.n_workers, bias, pooled=self.pooled, slips=self.slips)
             tries.append(self._infer(views, made))
             if n_init > 1:
-                tries[-1].run(min(TRIAL_SWEEPS, max_iter), self.tol)
+                words = f"fitting, start {number + 1} of {n_init}"
+                with part(number * trial, (number + 1) * trial, of=total, words=words):
+                    tries[-1].run(trial, self.tol)
         best = max(tries, key=lambda made: made.posterior.bounds[-1:].sum())
-        best.run(max_iter - len(best.posterior.bounds), self.tol)
+        with part(n_init * trial, total, of=total):
+            best.run(max_iter - len(best.posterior.bounds), self.tol)
         return best.posterior
 
     def _infer(self, views: Views, posterior: CrowdPosterior) -> Inference:
@@ -283,6 +293,7 @@ class CrowdClustering(ClusterMixin, CrowdLearner):
             p = self._posterior
             if (self.n_clusters or 0) > len(p.mean):
                 raise DataError(f"CrowdClustering: n_clusters is {self.n_clusters}, but there are {len(p.mean)} items.")
+            report(FITTED, "finding clusters")
             return find_clusters(p, self.n_clusters, self.family, np.random.default_rng(0))
 
         return self._derive("clusters", make)

@@ -9,6 +9,7 @@ import numpy as np
 from modicum._jit.crowd_factorization import TINY, move_items, sum_views
 from modicum.crowd.labels import PairLabels
 from modicum.crowd.learner import CrowdLearner
+from modicum.crowd.progress import part, report
 from modicum.crowd.start import spectral_start
 from modicum.crowd.views import Views
 from modicum.rules.invariants import Array, Is, Real, Whole
@@ -138,14 +139,18 @@ class CrowdFactorization(CrowdLearner):
             self._n_at_start = len(self._labels)
             starts += spectral_starts(views, self.n_clusters, self.n_init, self._rng)
         order = in_order(views)
-        best = min((self._descend(order, start) for start in starts), key=lambda factors: factors.objective).sorted()
+        for number, start in enumerate(starts):
+            with part(number, number + 1, of=len(starts), words=f"fitting, start {number + 1} of {len(starts)}"):
+                self._descend(order, start)
+        best = min(starts, key=lambda factors: factors.objective).sorted()
         self.cluster_proba_, self._confusions = best.memberships, best.confusions
         self.objective_, self.n_iter_ = best.objective, best.n_iter
 
     def _descend(self, order: Order, factors: "Factors") -> "Factors":
         """The factors after iterations from a start, which is changed."""
         sums = factors.sums(order, self.pooling)
-        for _ in range(self.max_iter):
+        for iteration in range(self.max_iter):
+            report(iteration / self.max_iter)
             before = factors.objective
             factors.move_workers(sums)
             factors.move_items(order)

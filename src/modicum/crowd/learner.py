@@ -10,6 +10,7 @@ from modicum.crowd.answers import Answers
 from modicum.crowd.labels import PairLabels
 from modicum.crowd.names import places
 from modicum.crowd.pairs import Pairs, as_pairs
+from modicum.crowd.progress import FITTED, part
 from modicum.crowd.reading import as_answers
 from modicum.exceptions import DataError
 from modicum.rules.invariants import Is
@@ -84,14 +85,18 @@ class CrowdLearner(Learner):
     def _learn(self, X: Pairs, y: Any, weight: Any, row_ids: np.ndarray) -> None:
         anew = not hasattr(self, "_labels")
         self._labels = PairLabels(X) if anew else self._labels.with_more(X)
-        self._solve(anew=anew)
+        self._solve_watched(anew=anew)
+
+    def _solve_watched(self, *, anew: bool) -> None:
+        with part(0, FITTED, of=1):
+            self._solve(anew=anew)
 
     def _may_fail_midway(self) -> bool:
         return True
 
     def _merge(self, other: Self) -> None:
         self._labels = self._labels.with_more(other._labels)
-        self._solve(anew=True)
+        self._solve_watched(anew=True)
 
     def _n_retained(self) -> int:
         return len(self._labels)

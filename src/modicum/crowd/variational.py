@@ -16,6 +16,7 @@ import numpy as np
 from modicum._jit.crowd import activities, sum_workers, tighten, update_items, update_slips, weigh
 from modicum.crowd.activity import second_moments, worker_moments
 from modicum.crowd.posterior import CrowdPosterior
+from modicum.crowd.progress import report
 from modicum.crowd.views import Views
 from modicum.crowd.worker_models import is_diagonal
 
@@ -51,7 +52,8 @@ class Inference:
     def run(self, max_iter: int, tol: float, *, warm: bool = False) -> None:
         """Sweeps until the bound rises by less than `tol` per item; `warm` if items are in place already."""
         bounds = [] if warm else self.posterior.bounds.tolist()
-        for _ in range(max_iter):
+        for sweep in range(max_iter):
+            report(sweep / max_iter, f"fitting, sweep {len(bounds) + 1}")
             self.update_items()
             self.update_curvature()
             self.update_workers()

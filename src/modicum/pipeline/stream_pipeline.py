@@ -103,7 +103,7 @@ class StreamPipeline(TakesTables):
     them, and the original rows of picks are kept.
     """
 
-    _unsaved = (*Learner._unsaved, "_told", "_sample")
+    _unsaved = (*Learner._unsaved, "_told", "_sample", "_shard")
     _constraints = {"steps": [STEPS], "keep_records": [TRUTH], "random_state": [RANDOM_STATE]}
     _invariants = {
         "_waiting": [NULL, Is(BufferedRows)],
@@ -114,6 +114,7 @@ class StreamPipeline(TakesTables):
         "_n_keys": Whole(0, 2**KEY_BITS),
         "_n_dropped": Whole(),
     }
+    _shard: int  # a number that names the stream of one of several shards, whose first rows may be the same
     _waiting: BufferedRows | None
     _fitted: Any  # the fitted steps, a list; None while rows wait
     _records: Records | None
@@ -196,7 +197,7 @@ class StreamPipeline(TakesTables):
         assert self._waiting is not None
         waiting, n_keys, n_dropped = self._waiting, self._n_keys, self._n_dropped
         X, y, weight, ids = _contents(waiting)
-        self._stream_number = _digest(X)
+        self._stream_number = self.__dict__.pop("_shard", None) or _digest(X)
         try:
             fitted: list[Any] = []
             Z, sample = X, self.__dict__.pop("_sample", None)
@@ -349,6 +350,19 @@ class StreamPipeline(TakesTables):
         made._waiting = made._records = None
         made._reserved, made._stream_number, made._n_keys, made._n_dropped = {}, 0, 0, 0
         return made
+
+    def decided_by(self, rows: Stream) -> Self:
+        """A pipeline whose preparations are decided by rows from all over a stream, and that has learned nothing yet.
+
+        Where the number of rows is not known in advance, or they can be read only once, the first rows decide.
+        """
+        probe = clone(self)
+        probe._expect_columns(rows)
+        for chunk in rows if rows.n_rows is None else rows.part(0, min(rows.n_rows, NAMING)):
+            probe.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
+            if probe._is_fitted() and probe._fitted is not None:
+                break
+        return probe.branch()
 
     def branch(self) -> Self:
         """A pipeline with the same preparation that has learned nothing yet: for another shard, to be merged later."""

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,15 @@ def count(value: float) -> str:
         if value >= size:
             return f"{value / size:.3g} {word}"
     return f"{value:,.0f}"
+
+
+def timestamp(at: float) -> str:
+    """A time, in seconds since 1970, as machines read it.
+
+    >>> timestamp(1.5e9)
+    '2017-07-14T02:40:00+00:00'
+    """
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 def about(value: float) -> str:

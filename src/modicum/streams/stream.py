@@ -25,6 +25,7 @@ from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.joined import Joined
 from modicum.streams.readers.mapped import Mapped, WithoutTargets
 from modicum.streams.readers.objects import OBJECT_BYTES
+from modicum.streams.readers.part import Part
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
 SPREAD_BLOCKS = 32  # places of a source that `spread` looks at
@@ -219,6 +220,11 @@ class Stream:
         Files in the order in which they are read; None if some are not local.
     first_row : int
         The number of the first row.
+    cuts : list of int or None
+        First rows of files and row groups, and the number of all rows: where to cut the source into parts. None if the
+        number of rows is not known.
+    n_files : int
+        How many files `of_file` knows.
     """
 
     def __init__(
@@ -258,6 +264,8 @@ class Stream:
     rereadable = property(lambda self: self._reader.rereadable)
     live = property(lambda self: self._reader.live)
     files = property(lambda self: self._reader.files)
+    n_files = property(lambda self: self._reader.n_files)
+    cuts = property(lambda self: self._reader.cuts)
 
     @property
     def on_idle(self) -> Callable[[], object] | None:
@@ -333,6 +341,25 @@ class Stream:
         starts = np.maximum(middles - size / 2, 0).astype(np.int64)
         ids = np.unique(starts[:, None] + np.arange(size)) if self.n_rows > n else np.arange(self.n_rows)
         return self.take(ids[ids < self.n_rows] + self.first_row)
+
+    def part(self, first: int, end: int) -> "Stream":
+        """The rows from `first` up to `end`, counted from 0, as a stream that numbers them as this one does."""
+        if self.n_rows is None or not 0 <= first <= end <= self.n_rows:
+            known = "a number of rows that is not known" if self.n_rows is None else f"{self.n_rows:,} rows"
+            raise DataError(f"{self._reader.name}: no rows {first:,} to {end:,} among {known}.")
+        other = copy(self)
+        other._reader = Part(self._reader, first, end)
+        other._arrays = {name: values[first:end] for name, values in self._arrays.items()}
+        other._start = other.position = 0
+        other.first_row = self.first_row + first
+        return other
+
+    def of_file(self, index: int) -> "Stream":
+        """The rows of one of the `n_files` files, with the columns and types of all, numbered from 0."""
+        other = copy(self)
+        other._reader = self._reader.of_file(index)
+        other._start = other.position = other.first_row = 0
+        return other
 
     def mapped(self, change: Callable[[Any], Any], columns: list[str] | None = None) -> "Stream":
         """The same stream with rows as `change(X)` makes them, block by block; `columns` are their names."""

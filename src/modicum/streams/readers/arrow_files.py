@@ -31,7 +31,7 @@ class Parquet(TableFile):
             lengths = [file.metadata.row_group(i).num_rows for i in groups]
             if min(lengths, default=0) < 0:
                 raise ValueError(f"a row group of {min(lengths):,} rows.")
-        self._offsets = offsets_of(lengths)
+        self._offsets = self.cuts = offsets_of(lengths)
         self.n_rows = self._offsets[-1]
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
@@ -67,7 +67,7 @@ class ArrowFile(TableFile):
         self._path = path
         with naming(self.name), self._open() as reader:
             self.schema = reader.schema
-        self.n_rows = self._offsets[-1]
+        self.n_rows, self.cuts = self._offsets[-1], self._offsets
 
     def batches(self, fields: Any, start: int, size: int) -> Iterator[Any]:
         batch = bisect_right(self._offsets, start) - 1

@@ -73,6 +73,7 @@ class Reader:
     background = False  # whether a thread should read ahead, because reading waits for a disk
     wait: Wait | None = None  # of a source that is read as its rows come
     files: list[str] | None = None  # paths in the order in which they are read; None if some are not local
+    n_files = 1  # that `of_file` knows
 
     @property
     def notes(self) -> list[str]:
@@ -92,6 +93,25 @@ class Reader:
     def blocks(self, start: int, size: int) -> Iterator[Block]:
         """Blocks from row `start` on, of about `size` rows. `start` is 0 where `n_rows` is None."""
         raise NotImplementedError
+
+    def blocks_until(self, start: int, end: int, size: int) -> Iterator[Block]:
+        """Blocks from row `start` up to `end`; what comes after them is not looked at."""
+        left = end - start
+        for X, y, weight in self.blocks(start, size):
+            n = min(count(X), left)
+            yield pick(X, slice(n)), pick(y, slice(n)), pick(weight, slice(n))
+            left -= n
+            if not left:
+                return
+
+    @property
+    def cuts(self) -> list[int] | None:
+        """First rows of what is stored apart, files and row groups, and the number of all rows, if it is known."""
+        return None if self.n_rows is None else [0, self.n_rows]
+
+    def of_file(self, index: int) -> "Reader":
+        """The reader of one of the files, with the columns and types of all."""
+        return self
 
     def take(self, rows: np.ndarray) -> Any:
         """These rows (ascending, distinct) with all columns of the source; rows beyond its end are left out."""

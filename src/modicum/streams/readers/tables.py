@@ -34,6 +34,7 @@ class TableFile:
     schema: Any  # all columns; a text format infers them from the beginning of the file
     n_rows: int | None = None
     row_bytes: float | None = None  # of all columns, if it is not to be guessed from their types
+    cuts: list[int] | None = None  # first rows of what is stored apart within the file, and the number of rows
     rereadable = True
     background = True
     reading: Any = None  # the fields that `Tables` reads; rows that don't match them may be skipped
@@ -122,7 +123,7 @@ class Tables(Reader):
 
     def _set_files(self, files: Sequence[TableFile]) -> None:
         """Read these files; `_schema` is set."""
-        self._files, self._n_begun = files, 0
+        self._files, self._n_begun, self.n_files = files, 0, len(files)
         self._offsets = offsets_of(file.n_rows or 0 for file in files)
         self.n_rows = None if any(file.n_rows is None for file in files) else self._offsets[-1]
         for file in files:
@@ -142,6 +143,16 @@ class Tables(Reader):
         other._check_columns(asked=True)
         other._set_files(files)
         return other
+
+    def of_file(self, index: int) -> "Tables":
+        return self.of([self._files[index]])
+
+    @property
+    def cuts(self) -> list[int] | None:
+        if self.n_rows is None:
+            return None
+        own = [file.cuts or [0, file.n_rows or 0] for file in self._files]
+        return sorted({first + cut for first, cuts in zip(self._offsets, own, strict=False) for cut in cuts})
 
     @property
     def notes(self) -> list[str]:
@@ -168,6 +179,9 @@ class Tables(Reader):
         return found
 
     def blocks(self, start: int, size: int) -> Iterator[Block]:
+        return self.blocks_until(start, None, size)
+
+    def blocks_until(self, start: int, end: int | None, size: int) -> Iterator[Block]:
         as_block = self._table if self._raw else self._arrays
         for i, (file, first) in enumerate(zip(self._files, self._offsets, strict=False), 1):
             self._n_begun = max(self._n_begun, i)
@@ -176,6 +190,9 @@ class Tables(Reader):
                 continue
             with naming(file.name):
                 for batch in file.batches(self._schema, row, size):
+                    if end is not None and first + row + batch.num_rows >= end:
+                        yield as_block(batch.slice(0, end - first - row), file.name, row)
+                        return
                     for offset in range(0, batch.num_rows, size):  # a data frame may be one huge batch
                         yield as_block(batch.slice(offset, size), file.name, row + offset)
                     row += batch.num_rows
