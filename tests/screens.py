@@ -170,6 +170,10 @@ class Sorting:
         """Whether the focus is on something."""
         return self.page.evaluate("document.activeElement !== null && document.activeElement !== document.body")
 
+    def see_no_focus(self):
+        """Wait until nothing has the focus: browsers take it away from what is hidden a moment later."""
+        self.page.wait_for_function("document.activeElement === document.body")
+
     def focused(self):
         """The place in the pile of the item that has the focus, or None."""
         item = self.page.evaluate("document.activeElement.dataset.item ?? null")

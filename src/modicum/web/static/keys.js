@@ -40,7 +40,8 @@ export function successor(view, items, from) {
 }
 
 export function listenToKeys({ board, view, selection, enlarge, openHelp, openSubmit }) {
-  const isNowhere = (target) => target.contains(view.board); // on the body, or on what the skip link leads to
+  // On the body, on what the skip link leads to, or for a moment still in a dialog that has closed.
+  const isNowhere = (target) => target.contains(view.board) || target.closest("dialog:not([open])") !== null;
   const isOnBoard = (target) => isNowhere(target) || view.board.contains(target);
   const focusedCard = () => cardAt(document.activeElement);
 
