@@ -50,6 +50,7 @@ PAPERS = {
     "manku1998": "Manku, Rajagopalan, Lindsay. Approximate medians in one pass with limited memory. SIGMOD 1998.",
     "maron1994": "Maron, Moore. Hoeffding races: accelerating model selection search. NIPS 1994.",
     "minka2000": "Minka. Estimating a Dirichlet distribution. Technical report, MIT, 2000.",
+    "mirzasoleiman2013": "Mirzasoleiman et al. Distributed submodular maximization. NIPS 2013.",
     "montiel2021": "Montiel et al. River: machine learning for streaming data in Python. JMLR 22, 2021.",
     "quinonero2005": "Quiñonero-Candela, Rasmussen. A unifying view of sparse approximate GP regression. JMLR 6, 2005.",
     "rahimi2007": "Rahimi, Recht. Random features for large-scale kernel machines. NIPS 2007.",

@@ -1,5 +1,7 @@
 """Sources are cut into pieces that together are all rows, each once, with their numbers."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -97,5 +99,5 @@ class TestSources:
 
     def test_descriptions_may_differ_in_how_they_are_read(self):
         found = as_descriptions(["a.csv", {"source": "b.csv", "delimiter": ";"}], {"target": "y"}, "job")
-        assert [files.paths for files in found] == [("a.csv",), ("b.csv",)]
+        assert [files.paths for files in found] == [(os.path.abspath("a.csv"),), (os.path.abspath("b.csv"),)]
         assert [files.reading for files in found] == [{"target": "y"}, {"target": "y", "delimiter": ";"}]

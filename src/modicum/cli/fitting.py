@@ -45,7 +45,7 @@ def fit_command(cls: type[Learner]) -> Any:
             learner = _load(continue_, learner, o.changed(cls, given), is_output=output is None)
         elif groups_rows(learner):
             learner = with_family(learner, job, source, is_told="family" in o.changed(cls, given))
-        check_writing(source, learner, save=save, report=job.report, other=job.checkpoint, force=force)
+        check_writing(source, learner, save=save, report=job.report, other=job.checkpoint_file, force=force)
         n_before = learner.n_seen_ if learner._is_fitted() else 0
 
         def renew(run: Run) -> None:

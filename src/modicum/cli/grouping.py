@@ -23,7 +23,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("image", "text", "curves", "n_points", "repeats", "folder", "clusters", "images"),
         *("host", "port", "url"),
     ),
-    LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size"),
+    LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size", "dask", "shards"),
     EXPERT: (),
 }
 OTHERS = ("version", "install_completion", "show_completion", "help")

@@ -1,8 +1,10 @@
 """Groups of commands that are made when they are run, and help in groups: listing commands loads nothing."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -37,7 +39,7 @@ class Command(TyperCommand):
         write_examples(self.examples, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return _suggesting(ctx, super().parse_args, args)
+        return _suggesting(ctx, super().parse_args, with_bare_options(args))
 
 
 class LazyGroup(TyperGroup):
@@ -88,6 +90,22 @@ def as_command(function: Callable[..., Any], name: str, examples: Iterable[str] 
     made: Any = typer.main.get_command(app)
     made.examples = tuple(examples)
     return made
+
+
+BARE = {"--dask": ("local", re.compile(r"(tcp|tls|ucx|wss?)://\S+|[\w.-]+:\d+|local"))}  # what they are alone, or take
+
+
+def with_bare_options(args: list[str]) -> list[str]:
+    """Arguments in which an option that may stand alone has a value.
+
+    >>> with_bare_options(["--dask", "rows.csv", "--dask", "tcp://there:8786"])
+    ['--dask', 'local', 'rows.csv', '--dask', 'tcp://there:8786']
+    """
+    given = []
+    for arg, following in pairwise([*args, ""]):
+        alone, form = BARE.get(arg, ("", None))
+        given += [arg, alone] if form is not None and not form.fullmatch(following) else [arg]
+    return given
 
 
 def by_group(params: Iterable[Any]) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from modicum.cli.safety import check_writing
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.contract.picks import Picks
+from modicum.distribute.shards import APART
 from modicum.exceptions import DataError
 from modicum.pipeline import StreamPipeline, final_learner
 from modicum.rows import is_table
@@ -152,6 +153,8 @@ def listed(picks: Picks, rows: Any, *, only_new: bool = False) -> dict[str, Any]
     """
     columns = {name: rows[name] for name in rows.column_names} if hasattr(rows, "column_names") else dict(rows)
     facts = {"position": picks.ids, picks.kind: np.arange(len(picks))}  # as numbered by `predict` and `transform`
+    if "file" in columns and (picks.ids >= 1 << APART).any():
+        del facts["position"]  # rows of files were numbered apart, on a cluster: file and row tell more
     order = np.arange(len(picks))
     if picks.weights is not None:
         facts["stands_for"] = np.round(picks.weights, 1)

@@ -12,7 +12,16 @@ import typer
 
 from modicum.cli.printing import say
 from modicum.cli.rows_file import RowsFile
-from modicum.cli.sources import Reading, Sources, documents_in, has_no_types, is_pictures, is_stdin, is_table
+from modicum.cli.sources import (
+    Reading,
+    Sources,
+    documents_in,
+    has_no_types,
+    is_pictures,
+    is_stdin,
+    is_svmlight,
+    is_table,
+)
 from modicum.contract.learner import Learner
 from modicum.contract.loading import load
 from modicum.exceptions import DataError
@@ -190,6 +199,28 @@ class Preparing(Reading):
             return self.open(source, seed, **raw, **more)
         rows = self.open(source, seed, unlabelled=True, **raw, **more)
         return rows.without_targets() if self.target is None else rows
+
+    def options_for(self, learner: Learner, source: Sources) -> dict[str, Any]:
+        """Options of `stream` for workers of a cluster, which read parts of a source as `open_for` reads all of it."""
+        if compares_texts(learner):
+            raise DataError("--dask: texts that are compared letter by letter can't be learned on a cluster yet.")
+        if self.document not in (None, *DOCUMENTS):
+            raise DataError(
+                f"--dask: rows of one {self.document} may be in several parts. Leave out --document or --dask."
+            )
+        options = self.raw_options(source) if learner.traits.tables else {}
+        last = final_learner(learner)
+        if options and last._counts_words:
+            options["documents"] = DOCUMENTS[self.document] if self.document else documents_in(source)
+        elif groups_rows(learner):
+            options |= grouping(None, source, self.chunk_size)
+        if last._takes_unlabelled:
+            if self.target is None and is_svmlight(source):
+                raise DataError(
+                    f"--dask: {type(last).__name__} would learn from the labels of svmlight files. Leave it out."
+                )
+            options["unlabelled"] = True
+        return options
 
     def _texts(self, rows: Stream) -> Stream:
         """Rows of one column of texts as a list of strings."""

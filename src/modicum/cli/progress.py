@@ -8,8 +8,10 @@ from typing import Any, Self
 from sklearn.base import is_classifier
 
 from modicum.contract.learner import Learner
+from modicum.distribute.progress import JobProgress
 from modicum.rules.budget import format_bytes
 from modicum.streams import Stream
+from modicum.streams.readers.base import BadRows
 
 READING, COMPILING = "reading", "compiling (once)"
 
@@ -67,6 +69,18 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self._exits.close()
+
+
+class ClusterProgress:
+    """Shows how far a job on a cluster is, and knows the rows that it has left out."""
+
+    def __init__(self, progress: Progress):
+        self._progress, self.bad_rows = progress, BadRows()
+
+    def __call__(self, now: JobProgress) -> None:
+        self.bad_rows = now.bad_rows
+        done, total = (now.rows, now.n_rows) if now.n_rows else (now.shards_done, now.n_shards)
+        self._progress.tell(str(now), completed=done, total=total)
 
 
 def _latest(learner: Learner) -> dict[str, float]:

@@ -18,8 +18,8 @@ from modicum.cli.output import check_folder
 from modicum.cli.picks import check_report, parse_shape
 from modicum.cli.preparing import Preparing
 from modicum.cli.printing import say
-from modicum.cli.progress import Progress
-from modicum.cli.sources import Sources, as_paths, is_stdin, naming_source
+from modicum.cli.progress import ClusterProgress, Progress
+from modicum.cli.sources import Sources, as_paths, is_stdin, naming_source, say_what_was_read
 from modicum.contract.checkpoint import Checkpoint, parse_seconds
 from modicum.contract.learner import Learner
 from modicum.exceptions import DataError, StateError
@@ -27,6 +27,7 @@ from modicum.pipeline import final_learner
 from modicum.streams import Stream
 from modicum.streams.readers.live import Stopped
 
+LOCAL = "local"  # --dask without an address
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and what asks a program to end
 
 
@@ -67,6 +68,22 @@ class Job(Preparing):
     ] = "30s"
     report: Annotated[Path | None, typer.Option(help="Write a report, one HTML page, to this file.")] = None
     text: Annotated[str | None, typer.Option(help="Column with a text to show for each row in the report.")] = None
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn on a Dask cluster: on all cores of this machine, or on the one at ADDRESS. Progress is then "
+            "saved in a folder.",
+            metavar="[ADDRESS]",
+        ),
+    ] = None
+    shards: Annotated[
+        int | None, typer.Option(help="[--dask] Parts that are learned side by side. Default: one per thread.")
+    ] = None
+
+    @property
+    def checkpoint_file(self) -> Path | None:
+        """The checkpoint, if it is a file: on a cluster it is a folder."""
+        return None if self.dask else self.checkpoint
 
     def learn(
         self,
@@ -83,9 +100,13 @@ class Job(Preparing):
         it is called at intervals if the source has no end, and if a signal stops the run.
         """
         learner._check_params()
-        for path in (save, self.report, self.checkpoint):
+        for path in (save, self.report, self.checkpoint_file):
             check_folder(path)
         learner = self.pipeline(learner, source)
+        if self.dask is not None:
+            return self._learn_on_cluster(self.dask, learner, source, save)
+        if self.shards is not None:
+            raise ValueError("--shards is for --dask.")
         place = self._resume(learner, source)
         rows = self._rows(source, place)
         check_target(place.learner, rows, self.target)
@@ -97,6 +118,35 @@ class Job(Preparing):
         if save is not None:
             place.learner.save(save)
         return keeper.run()
+
+    def _learn_on_cluster(self, address: str, learner: Learner, source: Sources, save: Path | None) -> Run:
+        """Learn a source on a Dask cluster, and save the learner."""
+        from modicum import distribute
+
+        if self.follow:
+            raise ValueError("--follow can't be used with --dask: a cluster learns what is there.")
+        if learner._is_fitted():
+            raise ValueError("--continue can't be used with --dask. Learn the new rows alone, then: modicum merge.")
+        rows = self.open_for(learner, source)  # looked at here, and read by the workers
+        check_target(learner, rows, self.target)
+        check_report(learner, rows, self.image, self.text)
+        began = time.monotonic()
+        with Progress() as progress:
+            shown = ClusterProgress(progress)
+            learner = distribute.fit(
+                learner,
+                as_paths(source),
+                None if address == LOCAL else address,
+                self.shards,
+                progress=shown,
+                folder=self.checkpoint,
+                random_state=0,
+                **self.as_dict() | self.options_for(learner, source),
+            )
+        say_what_was_read(rows, learner, bad_rows=shown.bad_rows)
+        if save is not None:
+            learner.save(save)
+        return Run(learner, rows, time.monotonic() - began)
 
     def _rows(self, source: Sources, place: _Place) -> Stream:
         """The rows of a source from a place on. Files that were read before come first, in the same order."""

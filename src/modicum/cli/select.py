@@ -47,7 +47,7 @@ def select(
     learner = make_learner(objective, given, job.target)
     k = given.get(OBJECTIVES.count) or given.get(OBJECTIVES[objective].count)
     learner = picker.wrap(learner, k, source=source, job=job)
-    files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint}
+    files = {"output": output, "save": save, "report": job.report, "other": job.checkpoint_file}
     check_writing(source, learner, **files, force=force, csv=csv, table=table)
 
     def write_picks(run: Run) -> dict[str, Any]:

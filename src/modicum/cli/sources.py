@@ -11,6 +11,7 @@ import typer
 from modicum.cli.printing import say
 from modicum.exceptions import DataError
 from modicum.streams import Paths, Stream, stream
+from modicum.streams.readers.base import BadRows
 from modicum.streams.readers.files import find_files_so_far
 from modicum.streams.readers.formats import IMAGES, TEXT
 
@@ -105,6 +106,11 @@ def is_table(source: Sources) -> bool:
     return found is None or found.format.name.partition(",")[0] not in ARRAYS
 
 
+def is_svmlight(source: Sources) -> bool:
+    found = find_files_so_far(as_paths(source))
+    return found is not None and found.format.name.startswith("svmlight")
+
+
 def has_no_types(source: Sources) -> bool:
     """Whether types of columns are inferred: of CSV and JSON."""
     found = None if is_stdin(source) else find_files_so_far(as_paths(source))
@@ -149,15 +155,16 @@ def naming_source(rows: Stream, learner: Any, *, learned: bool = True) -> Iterat
     say_what_was_read(rows, learner, learned=learned)
 
 
-def say_what_was_read(rows: Stream, learner: Any, *, learned: bool = True) -> None:
+def say_what_was_read(rows: Stream, learner: Any, *, learned: bool = True, bad_rows: BadRows | None = None) -> None:
     """Say what was assumed about the files and, if rows were learned, from what and what was ignored."""
     for note in rows.notes:
         say(note)
     if rows.skipped:
         say(f"skipped: {_some(rows.skipped, SHOWN)}")
-    if rows.bad_rows.count:
-        first = "; ".join(f"{file}: data row {row:,}: {why}" for file, row, why in rows.bad_rows.first)
-        say(f"{rows.bad_rows.count:,} bad rows left out, such as {first}")
+    bad_rows = bad_rows or rows.bad_rows
+    if bad_rows.count:
+        first = "; ".join(f"{file}: data row {row:,}: {why}" for file, row, why in bad_rows.first)
+        say(f"{bad_rows.count:,} bad rows left out, such as {first}")
     if getattr(getattr(learner, "traits", None), "tables", False):
         if learned:
             say(learner.summary_)

@@ -514,16 +514,21 @@ class ExemplarClustering(Clusterer):
         self.n_exemplars, self.budget = count, budget
         if not self._is_fitted():
             return
-        old, ids = self._objective, self.exemplar_ids_
+        old = self._objective
         sizes = Sizes(count, average_bytes(old.rows.values), old.near.itemsize)
         self._sample.shrink(old, min(self._sample.size, sizes.n_validation(budget, self.n_validation)))
-        rows, candidates = old.rows.values, old.chosen.values
+        self._choose_again(old.chosen.values, None, self.exemplar_ids_)
+
+    def _choose_again(self, candidates: Any, targets: None, row_ids: np.ndarray) -> None:
+        """Choose greedily among these rows alone."""
+        old, count = self._objective, self.n_exemplars
+        rows = old.rows.values
         new = ExemplarObjective(old.dissimilarity, old.phantom, rows, count, self._sample.size)
         new.put_rows(np.arange(n_rows(rows)), rows, self._sample.shares())
         self._objective, self._ids = new, np.full(count, -1)
-        own = self._sample.excluded(self._sample.slots_of(ids))
+        own = self._sample.excluded(self._sample.slots_of(row_ids))
         for i, slot in grow(new.look(candidates, own=own), count, -np.inf):
-            self._ids[slot] = ids[i]
+            self._ids[slot] = row_ids[i]
         self._derived = {}
 
     def _merge(self, other: "ExemplarClustering") -> None:

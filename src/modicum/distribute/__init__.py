@@ -2,5 +2,6 @@
 
 from modicum.distribute.answers import predict, transform
 from modicum.distribute.fitting import fit
+from modicum.distribute.selecting import Selected, select
 
-__all__ = ["fit", "predict", "transform"]
+__all__ = ["Selected", "fit", "predict", "select", "transform"]

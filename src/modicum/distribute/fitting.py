@@ -1,6 +1,7 @@
 """Fitting on a cluster: shards are learned side by side, and their states are merged in a tree."""
 
 import itertools
+import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,7 @@ from modicum.streams import stream
 
 FIRST_ROWS = 50  # of each of several partitions, that decide how rows are prepared
 FEW = 20  # partitions that are looked at for that
+OF_ONE_STREAM = {"passes": 1, "start": 0, "first_row": 0, "follow": False, "files": None}  # what makes no sense here
 L = TypeVar("L", bound=Learner)
 
 
@@ -82,12 +84,12 @@ def fit(
     >>> X = da.random.normal(size=(1_000_000, 8), chunks=(50_000, 8))          # doctest: +SKIP
     >>> model = modicum.distribute.fit(modicum.StreamKMeans(10), X)            # doctest: +SKIP
     """
-    _check(learner, n_shards, fan_in)
-    with _connected(client) as cluster, cluster.as_current(), shown(progress) as show:
-        return _Job(cluster, learner, source, n_shards, fan_in, folder, reading).run(show)
+    check(learner, n_shards, fan_in, reading)
+    with connected(client) as cluster, cluster.as_current(), shown(progress) as show:
+        return Job(cluster, learner, source, n_shards, fan_in, folder, reading).run(show)
 
 
-def _check(learner: Learner, n_shards: int | None, fan_in: int) -> None:
+def check(learner: Learner, n_shards: int | None, fan_in: int, reading: dict[str, Any]) -> None:
     if not isinstance(learner, Learner):
         raise ValueError(f"distribute.fit: a learner is needed; got a {type(learner).__name__}.")
     learner._check_params()
@@ -97,10 +99,15 @@ def _check(learner: Learner, n_shards: int | None, fan_in: int) -> None:
         is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if value is not None and not (is_whole and value >= least):
             raise ValueError(f"distribute.fit: {name} must be an int of at least {least}; got {value!r}.")
+    for name, usual in OF_ONE_STREAM.items():
+        if reading.get(name, usual) != usual:
+            raise ValueError(
+                f"distribute.fit: {name}={reading[name]!r} is for one stream, not for shards. Leave it out."
+            )
 
 
 @contextmanager
-def _connected(client: Any) -> Iterator[Any]:
+def connected(client: Any) -> Iterator[Any]:
     """A client: the given one, one for an address, or one of a local cluster that ends with this call."""
     distributed = require("distributed", "learning on a cluster")
     if isinstance(client, distributed.Client):
@@ -109,13 +116,13 @@ def _connected(client: Any) -> Iterator[Any]:
     with ExitStack() as stack:
         if client is None:
             client = stack.enter_context(
-                distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=40)
+                distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
             )
         yield stack.enter_context(distributed.Client(client, set_as_default=False))
 
 
 @dataclass(frozen=True)
-class _Shard:
+class Shard:
     """What one learner learns: pieces of files, or partitions of a collection."""
 
     number: int
@@ -123,7 +130,7 @@ class _Shard:
     partitions: Sequence[Partition] = ()
 
 
-class _Job:
+class Job:
     """One call of `fit`."""
 
     def __init__(
@@ -150,22 +157,27 @@ class _Job:
             self._seed = self._folder.seed
 
     def run(self, show: Show) -> Any:
-        n_merges = sum(len(level) for level in _levels(len(self._shards), self._fan_in))
-        watch = Watch(JobProgress(len(self._shards), n_merges, self._n_rows), show)
-        self._client.subscribe_topic(self._topic, watch.told)
-        try:
-            states = self._learn(watch)
-            merged = self._merge(states, watch)
-        finally:
-            self._client.unsubscribe_topic(self._topic)
-        made = clone(self._learner).merge(self._start.learner(merged))
+        with self._watched(show) as watch:
+            merged = self._merge(self._learn(watch), watch)
+            root = merged if isinstance(merged, bytes) else merged.result()
+        made = clone(self._learner).merge(self._start.learner(root))
         if not made._is_fitted():
             made._finish()  # says that there are no rows
         return made
 
+    @contextmanager
+    def _watched(self, show: Show) -> Iterator[Watch]:
+        n_merges = sum(len(level) for level in _levels(len(self._shards), self._fan_in))
+        watch = Watch(JobProgress(len(self._shards), n_merges, self._n_rows), show)
+        self._client.subscribe_topic(self._topic, watch.told)
+        try:
+            yield watch
+        finally:
+            self._client.unsubscribe_topic(self._topic)
+
     # ---- what is learned where -------------------------------------------------------------------
 
-    def _cut(self, source: Any, n_shards: int) -> list[_Shard]:
+    def _cut(self, source: Any, n_shards: int) -> list[Shard]:
         if is_collection(source):
             return self._cut_collection(source, n_shards)
         if isinstance(source, list | tuple) and any(map(is_collection, source)):
@@ -173,7 +185,7 @@ class _Job:
         described = as_descriptions(source, self._reading, self._topic)
         if described is not None:
             self._decide(together(described))
-            return [_Shard(number, [(files, [Piece(apart=number)])]) for number, files in enumerate(described)]
+            return [Shard(number, [(files, [Piece(apart=number)])]) for number, files in enumerate(described)]
         files = as_files(source, self._reading, self._topic)
         if files is None:
             raise DataError(
@@ -185,17 +197,17 @@ class _Job:
             raise DataError(f"{found.name}: there are no rows.")
         self._n_rows = found.n_rows
         self._decide(files)
-        return [_Shard(number, [(files, own)]) for number, own in enumerate(deal(found.pieces, n_shards))]
+        return [Shard(number, [(files, own)]) for number, own in enumerate(deal(found.pieces, n_shards))]
 
-    def _cut_collection(self, source: Any, n_shards: int) -> list[_Shard]:
+    def _cut_collection(self, source: Any, n_shards: int) -> list[Shard]:
         keys = {name: self._reading.get(name) for name in ("target", "weight")}
         partitions = partitions_of(source, keys["target"], keys["weight"])
         self._reading = {name: value for name, value in self._reading.items() if not is_collection(value)}
         if isinstance(self._learner, StreamPipeline):
-            rows = stream(_first_rows(self._client, partitions), **self._reading)
+            rows = stream(first_rows(self._client, partitions), **self._reading)
             pipeline: Any = self._start.learner()
             self._start = tasks.Start.of(pipeline.decided_by(rows))
-        return [_Shard(number, partitions=own) for number, own in enumerate(deal(partitions, n_shards))]
+        return [Shard(number, partitions=own) for number, own in enumerate(deal(partitions, n_shards))]
 
     def _decide(self, files: Files) -> None:
         """Let a worker decide how rows are prepared, if they are."""
@@ -245,7 +257,7 @@ class _Job:
             raise failed
         return states
 
-    def _submit(self, shard: _Shard) -> Any:
+    def _submit(self, shard: Shard) -> Any:
         """The future of the state of a shard."""
         submit, own = self._client.submit, (shard.number, self._seed + shard.number)
         if not shard.partitions:
@@ -257,8 +269,8 @@ class _Job:
             state = submit(tasks.learn_partition, self._start, state, own, *facts, *rows, pure=False)
         return state
 
-    def _merge(self, states: list[Any], watch: Watch) -> bytes:
-        """The state of all, merged in a tree."""
+    def _merge(self, states: list[Any], watch: Watch) -> Any:
+        """The state of all, merged in a tree: a future, or bytes if there is but one, which was kept in a folder."""
         distributed = require("distributed", "learning on a cluster")
         futures = []
         for level in _levels(len(states), self._fan_in):
@@ -270,8 +282,7 @@ class _Job:
             states = merged
         for _ in distributed.as_completed(futures):
             watch.merge_done()
-        root = states[0]
-        return root if isinstance(root, bytes) else root.result()
+        return states[0]
 
 
 def _levels(n: int, fan_in: int) -> list[list[list[int]]]:
@@ -287,11 +298,15 @@ def _levels(n: int, fan_in: int) -> list[list[list[int]]]:
     return levels
 
 
-def _first_rows(client: Any, partitions: Sequence[Partition]) -> Any:
+def few(things: Sequence[Any]) -> list[Any]:
+    """Some of many things, from the first to the last."""
+    return [things[at] for at in np.unique(np.linspace(0, len(things) - 1, min(FEW, len(things))).astype(int))]
+
+
+def first_rows(client: Any, partitions: Sequence[Partition]) -> Any:
     """The first rows of several partitions, from the first to the last."""
-    places = np.unique(np.linspace(0, len(partitions) - 1, min(FEW, len(partitions))).astype(int))
-    rows = [client.submit(_head, client.compute(partitions[at].delayed[0]), FIRST_ROWS, pure=False) for at in places]
-    heads = client.gather(rows)
+    asked = [client.compute(partition.delayed[0]) for partition in few(partitions)]
+    heads = client.gather([client.submit(_head, rows, FIRST_ROWS, pure=False) for rows in asked])
     if isinstance(heads[0], list):
         return [row for head in heads for row in head]
     if isinstance(heads[0], np.ndarray):

@@ -2,13 +2,14 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from modicum._optional import require
 from modicum.exceptions import MissingExtraError
+from modicum.streams.readers.base import BadRows
 
 
 @dataclass
@@ -21,11 +22,27 @@ class JobProgress:
     shards_done: int = 0
     merges_done: int = 0
     rows_by_shard: dict[int, int] = field(default_factory=dict)
+    bad_by_shard: dict[int, BadRows] = field(default_factory=dict)  # left out by shards that are done, if asked to
 
     @property
     def rows(self) -> int:
         """Rows learned so far."""
         return sum(self.rows_by_shard.values())
+
+    @property
+    def bad_rows(self) -> BadRows:
+        """Rows left out because of `skip_bad_rows`, by the shards that this call has learned."""
+        found = BadRows()
+        for _, bad in sorted(self.bad_by_shard.items()):
+            found.add_all(bad)
+        return found
+
+    def hear(self, shard: int, rows: int, bad_rows: tuple[int, Sequence[tuple[str, int, str]]] | None) -> None:
+        """Note what a worker tells of a shard."""
+        self.rows_by_shard[shard] = rows
+        if bad_rows is not None:
+            bad = self.bad_by_shard[shard] = BadRows()
+            bad.count, bad.first = bad_rows[0], list(bad_rows[1])
 
     def __str__(self) -> str:
         said = [f"{self.rows:,} rows", f"{self.shards_done} of {self.n_shards} shards"]
@@ -73,7 +90,7 @@ class Watch:
         """A worker says how many rows a shard has learned."""
         with suppress(TypeError, ValueError, KeyError):  # somebody else may use the topic
             _, what = event
-            self._change(lambda now: now.rows_by_shard.__setitem__(int(what["shard"]), int(what["rows"])))
+            self._change(lambda now: now.hear(int(what["shard"]), int(what["rows"]), what.get("bad_rows")))
 
     def shard_done(self, number: int, n_rows: int | None = None) -> None:
         def change(now: JobProgress) -> None:

@@ -1,5 +1,6 @@
 """What a source is cut into: pieces of files, or partitions of a dask collection, dealt to shards in turn."""
 
+import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -93,14 +94,14 @@ def deal(pieces: Sequence[Any], n_shards: int) -> list[list[Any]]:
 
 
 def as_files(source: Any, reading: dict[str, Any], job: str) -> Files | None:
-    """A path, or several, as files; None if the source is none."""
+    """A path, or several, as files; None if the source is none. Workers may have another current folder."""
     try:
         paths = as_paths(source)
     except DataError:
         return None
     if paths.sources == ("-",):
         raise DataError("distribute: standard input can't be read by workers. Write it to a file first.")
-    return Files(paths.sources, reading, job)
+    return Files(tuple(path if "://" in path else os.path.abspath(path) for path in paths.sources), reading, job)
 
 
 def as_descriptions(source: Any, reading: dict[str, Any], job: str) -> list[Files] | None:

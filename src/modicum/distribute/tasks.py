@@ -12,7 +12,9 @@ from modicum.contract.learner import Learner
 from modicum.distribute.shards import Files, Piece
 from modicum.exceptions import DataError
 from modicum.pipeline import StreamPipeline, final_learner
+from modicum.rows import BufferedRows, n_rows, take
 from modicum.streams import stream
+from modicum.streams.readers.base import BadRows
 
 OFTEN = 0.5  # seconds between two reports of a shard
 
@@ -54,18 +56,30 @@ def decide(start: Start, files: Files) -> bytes:
     return pipeline.decided_by(files.open()).to_bytes()
 
 
+def first_rows(pieces: Sequence[tuple[Files, Piece]], count: int) -> Any:
+    """The first rows of pieces, as they are learned."""
+    chunks = [next(iter(piece.of(files.open()))) for files, piece in pieces]
+    heads = [take(chunk.X, slice(0, count)) for chunk in chunks]
+    kept = BufferedRows(heads[0], None, count * len(heads))
+    for head in heads:
+        kept.append(head, None, None, np.arange(n_rows(head)))
+    return kept.contents[0]
+
+
 def learn_files(
     start: Start, shard: tuple[int, int], files: Sequence[tuple[Files, Sequence[Piece]]], topic: str
 ) -> bytes:
     """The state of a shard, known by number and seed, after all its pieces."""
     learner = start.shard(*shard)
-    told = _Teller(topic, shard[0])
+    told, bad = _Teller(topic, shard[0]), BadRows()
     for source, pieces in files:
         opened = source.open()
         for piece in pieces:
-            learner._learn_chunks(piece.of(opened), told)
+            rows = piece.of(opened)
+            learner._learn_chunks(rows, told)
+            bad.add_all(rows.bad_rows)
     _finish(learner)
-    told(learner, at_once=True)
+    told(learner, bad)
     return learner.to_bytes()
 
 
@@ -90,7 +104,7 @@ def learn_partition(
         learner._learn_chunks(stream(X, first_row=first_row, **{**reading, **given}))
     if is_last:
         _finish(learner)
-    _Teller(topic, shard[0])(learner, at_once=True)
+    _Teller(topic, shard[0])(learner, BadRows())
     return learner.to_bytes()
 
 
@@ -126,13 +140,15 @@ class _Teller:
     def __init__(self, topic: str, number: int):
         self._topic, self._number, self._told = topic, number, 0.0
 
-    def __call__(self, learner: Learner, *, at_once: bool = False) -> None:
-        if not at_once and time.monotonic() - self._told < OFTEN:
+    def __call__(self, learner: Learner, bad: BadRows | None = None) -> None:
+        """Tell it now and then, and in the end with the rows that were left out."""
+        if bad is None and time.monotonic() - self._told < OFTEN:
             return
         self._told = time.monotonic()
+        more = {} if bad is None else {"bad_rows": (bad.count, bad.first)}
         try:
             from distributed import get_worker
 
-            get_worker().log_event(self._topic, {"shard": self._number, "rows": getattr(learner, "n_seen_", 0)})
+            get_worker().log_event(self._topic, {"shard": self._number, "rows": getattr(learner, "n_seen_", 0), **more})
         except ValueError:  # called outside of a cluster
             return

@@ -1,7 +1,8 @@
 """Guarantees of selectors: bounds on what any set of rows could have reached, with numbers and conditions.
 
-gomes2010, Theorem 4; schlegel2017, Theorem 1; badanidiyuru2014, kazemi2019, buschjager2021 for sieves. Values are those
-of the objective minus every row's least gain, so that they start from zero and never fall.
+gomes2010, Theorem 4; schlegel2017, Theorem 1; badanidiyuru2014, kazemi2019, buschjager2021 for sieves;
+mirzasoleiman2013 for shards. Values are those of the objective minus every row's least gain, so that they start from
+zero and never fall.
 
 For a monotone submodular F, a set A of k rows, any j in A with F(A) - F(A - j) = loss, and rows r that gain at most eta
 by replacing j, every set B of k such rows has (inequality 8.1 of gomes2010)
@@ -119,6 +120,24 @@ class SieveGuarantee(SelectionGuarantee):
 
     def _by_theorem(self) -> float:
         return self.value / self.ratio if self.ratio else np.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoRoundGuarantee(SelectionGuarantee):
+    """For sets that were chosen among the rows that shards had chosen (mirzasoleiman2013).
+
+    The best set O has parts O_i in the shards. F is subadditive, so F(O) is at most the sum of the F(O_i), which the
+    theorems of the shards bound: `of_shards`. And with U, all rows that the shards chose, A_i those of one shard, and a
+    row o of that shard which they refused, F gains at most loss_i + eta_i by o beyond U, which contains A_i without its
+    least useful row. So F(O) is at most F(U) + k max_i(loss_i + eta_i): `of_union`, infinite where it is not computed.
+    """
+
+    n_shards: int
+    of_shards: float
+    of_union: float = np.inf
+
+    def _by_theorem(self) -> float:
+        return min(self.of_shards, self.of_union)
 
 
 def kernel_conditions(kernel: Kernel) -> tuple[str, ...]:

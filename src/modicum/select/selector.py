@@ -205,7 +205,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self._check_budget()
 
     def _choose_again(self, rows: Any, targets: np.ndarray | None, row_ids: np.ndarray) -> None:
-        """Choose greedily among the present prototypes."""
+        """Choose greedily among these rows alone."""
         self._objective = self._smaller_set(rows)
         self._ids = np.full(self._limit, -1)
         self._targets = None if targets is None else targets[:0]

@@ -333,7 +333,10 @@ class Stream:
         """About `n` rows from all over the source; None if its length is not known, or if it can be read only once.
 
         Reads a few blocks of consecutive rows, evenly spaced: a look at sorted rows that the first rows do not give.
+        Of several tables whose lengths are not known, such as CSV files, it reads the first rows.
         """
+        if self.rereadable and self.n_rows is None and self.table_columns is not None and self.n_files > 1:
+            return self._first_rows(n)
         if not self.rereadable or not self.n_rows:
             return None
         size = -(-n // SPREAD_BLOCKS)
@@ -341,6 +344,17 @@ class Stream:
         starts = np.maximum(middles - size / 2, 0).astype(np.int64)
         ids = np.unique(starts[:, None] + np.arange(size)) if self.n_rows > n else np.arange(self.n_rows)
         return self.take(ids[ids < self.n_rows] + self.first_row)
+
+    def _first_rows(self, n: int) -> Any:
+        """About `n` rows, the first ones of several tables."""
+        import pyarrow as pa
+
+        places = np.unique(np.linspace(0, self.n_files - 1, SPREAD_BLOCKS).astype(int))
+        tables = [self._reader.of_file(at).take(np.arange(-(-n // len(places)))) for at in places]
+        try:
+            return pa.concat_tables(tables, promote_options="permissive")
+        except pa.ArrowException:  # whoever reads on is told which cell has another type than its column
+            return tables[0]
 
     def part(self, first: int, end: int) -> "Stream":
         """The rows from `first` up to `end`, counted from 0, as a stream that numbers them as this one does."""
