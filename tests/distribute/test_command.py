@@ -83,16 +83,20 @@ class TestOnACluster:
 
     def test_shards_that_are_done_are_kept(self, run, flats):
         command = ("fit", "svm", "flats*.csv", "--target", "rooms", "-o", "rooms.mcm", "--checkpoint", "job")
-        whole = (flats / "flats3.csv").read_text()
-        (flats / "flats3.csv").write_text(whole + "Fir,not a number,3\n")
-        told = run(*command, "--shards", 4, "--types", "area=number", expect=1).stderr
-        assert re.search(r"flats3.csv: data row 2,001", told)
-        done = {path.name for path in (flats / "job").glob("*.mcm")}
-        assert 1 <= len(done) <= 3
-        (flats / "flats3.csv").write_text(whole)
-        run(*command, "--shards", 4, "--types", "area=number")
-        assert modicum.load(flats / "rooms.mcm").n_seen_ == 8_000
-        assert len(list((flats / "job").glob("*.mcm"))) == 4
+        run(*command, "--shards", 4, "--random-state", 0)
+        kept, state = sorted((flats / "job").glob("*.mcm")), (flats / "rooms.mcm").read_bytes()
+        assert len(kept) == 4
+        kept[2].unlink()
+        written = [path.stat().st_mtime_ns for path in kept if path.exists()]
+        run(*command, "--shards", 4, "--random-state", 0)
+        assert [path.stat().st_mtime_ns for number, path in enumerate(kept) if number != 2] == written
+        assert (flats / "rooms.mcm").read_bytes() == state
+        assert "another job" in run(*command, "--shards", 3, expect=1).stderr
+
+    def test_the_row_that_is_wrong_is_named(self, run, flats):
+        (flats / "flats3.csv").write_text("street,area,rooms\n" + "Fir,50,2\n" * 20 + "Fir,many,2\n")
+        told = run("fit", "kmeans", "flats*.csv", "-k", 3, "--columns", "area,rooms", expect=1).stderr
+        assert re.search(r"flats3.csv: data row 21, column 'area': 'many'", told)
 
     def test_bad_rows_are_counted(self, run, flats):
         for number in (1, 3):
