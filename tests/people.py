@@ -28,7 +28,8 @@ class Server:
                 break
         else:
             raise RuntimeError(f"the server ended: {self.said}")
-        threading.Thread(target=self._drain, daemon=True).start()
+        self._drainer = threading.Thread(target=self._drain, daemon=True)
+        self._drainer.start()
         self.owner_link = next(
             re.search(r"\S+/owner/enter/\S+", line)[0] for line in self.said if "/owner/enter/" in line
         )
@@ -53,6 +54,7 @@ class Server:
     def __exit__(self, *error):
         if self._process.poll() is None:
             self.kill()
+        self._drainer.join()  # it reads to the end
         self._process.stderr.close()
 
 

@@ -106,7 +106,7 @@ class Sorting:
 
     def __init__(self, page):
         self.page = page
-        page.locator("#unsorted .item, .tray .item").first.wait_for()
+        self.see_board()
         task = page.evaluate("JSON.parse(document.getElementById('task').textContent)")
         self.work = task["work"]
         self.ids = [item["id"] for item in task["items"]]
@@ -149,6 +149,10 @@ class Sorting:
         return {frozenset(self.names[at] for at in group) for group in groups}
 
     # ---- signs -----------------------------------------------------------------------------------
+
+    def see_board(self):
+        """Wait until the items are shown in the size that fits, which comes with the first frame."""
+        self.page.locator("#unsorted[style] .item, #board[data-sorted] .item").first.wait_for()
 
     def see(self, groups):
         """Wait until these groups are shown."""
@@ -205,7 +209,7 @@ class Sorting:
 
     def reload(self):
         self.page.reload()
-        self.page.locator("#board .item").first.wait_for()
+        self.see_board()
 
     def submit(self):
         """Submit in the open dialog, and wait for the page that comes next."""
@@ -214,6 +218,8 @@ class Sorting:
 
 
 def middle(locator):
+    """The middle of a thing, once it has stopped moving."""
+    locator.element_handle().wait_for_element_state("stable")
     box = locator.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 

@@ -4,6 +4,7 @@ Blocks of a page run in order, in one empty folder: `python` blocks that start w
 script; `console` blocks command by command with their output compared, where `...` matches anything. `sh` and `text`
 blocks are not run, so an `sh` block must not contain a modicum command. On pages of the guide a plain `modicum ...`
 runs in this process, which saves seconds of imports; in the README, and if there are pipes, it runs in a shell.
+`python` blocks that import pyspark or ray are left to a test of their own, which skips if the engine is missing.
 """
 
 import contextlib
@@ -12,10 +13,13 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import modicum
@@ -28,6 +32,7 @@ LONG = ("classification.md", "cli.md", "crowd.md", "projects.md", "rim.md", "tex
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ENGINE = re.compile(r"^(?:import|from) (pyspark|ray)\b", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 OPTION = re.compile(r"(?<![\w-])--[a-zA-Z][a-z-]*")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -122,6 +127,8 @@ def test_blocks_run(page, tmp_path, tmp_path_factory, monkeypatch):
     for kind, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if kind == "python" and text.startswith(">>> "):
             run_doctest(text, namespace, name_of(page))
+        elif kind == "python" and ENGINE.search(text):
+            continue  # `test_other_engines_learn_the_same` runs it
         elif kind == "python":
             exec(compile(text, name_of(page), "exec"), namespace)
         elif kind == "console":
@@ -129,6 +136,62 @@ def test_blocks_run(page, tmp_path, tmp_path_factory, monkeypatch):
         else:
             assert kind in ("sh", "text"), f"{name_of(page)}: a block of kind {kind!r} would go untested"
             assert kind == "text" or not re.search(r"^modicum ", text, re.MULTILINE), "use a console block, it is run"
+
+
+def write_flights(folder):
+    """Sorted rows in three Parquet files, and a fourth without rows: no part is like the whole. Returns all rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = np.random.default_rng(0).normal(size=(60_000, 3))
+    rows = pa.table({f"x{j}": rows[:, j] for j in range(3)}).sort_by("x0")
+    folder.mkdir()
+    for number in range(4):
+        pq.write_table(rows.slice(20_000 * number, 20_000), folder / f"{number}.parquet")
+    return rows
+
+
+SETTINGS = "--master local[2] --conf spark.ui.enabled=false --conf spark.sql.files.maxPartitionBytes=1m pyspark-shell"
+SMALL_BLOCKS = """
+import ray
+ray.init(include_dashboard=False, num_cpus=2)
+ray.data.DataContext.get_current().target_max_block_size = 300_000
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("engine", "before", "least"), [("pyspark", "", 4), ("ray", SMALL_BLOCKS, 2)], ids=["pyspark", "ray"]
+)
+def test_other_engines_learn_the_same(engine, before, least, tmp_path):
+    """The blocks of docs/clusters.md, each in a process of its own."""
+    if find_spec(engine) is None:
+        pytest.skip(f'{engine} is not installed: pip install "modicum[engines]"')
+    if engine == "pyspark" and not (shutil.which("java") or "JAVA_HOME" in os.environ):
+        pytest.skip("pyspark needs Java, which is not installed")
+    blocks = [text for _, text in BLOCK.findall(text_of("docs/clusters.md"))]
+    (block,) = [text for text in blocks if set(ENGINE.findall(text)) == {engine}]
+    rows = write_flights(tmp_path / "flights")
+    script = tmp_path / "script.py"
+    script.write_text(f"{before}{block}assert states.count() >= {least}\n")
+    environment = {
+        "HOME": str(tmp_path),  # Ray keeps a token there
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": SETTINGS,
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    command = [sys.executable, str(script)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    model = modicum.load(tmp_path / "flights.mcm")
+    alone = modicum.StreamKMeans(10, random_state=0).fit(rows)
+    cost, wanted = ((each.transform(rows).min(axis=1) ** 2).mean() for each in (model, alone))
+    assert model.n_seen_ == 60_000
+    assert model.column_names_ == ["x0", "x1", "x2"]
+    assert cost < 1.05 * wanted  # 500 merges of such parts: at most 1.02; one file alone: at least 1.39
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import people
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 
 from modicum.web.store import Project
-from modicum.web.store.fits import findings
+from modicum.web.store.fits import findings, fitting
 from modicum.web.store.media import Item, Media, picture_item, text_item
 from projects import KINDS, do_task, greeble, greebles, tone
 from screens import Sorting, expect, see_no_barriers
@@ -43,10 +43,9 @@ def modicum(*arguments, project=None):
 
 
 def press_fit(page):
-    """Press Fit, and wait until the page says that it has begun."""
+    """Press Fit, and wait until the page says that it has begun, or has ended already."""
     page.locator("#fit form button").click()
-    expect(page.locator("#fit-busy")).to_be_visible()
-    expect(page.locator("#fit-idle")).to_be_hidden()
+    expect(page.locator("#fit-busy:visible, #fit-links").first).to_be_visible()
 
 
 def see_fitted(page):
@@ -128,8 +127,9 @@ def test_an_owner_invites_adds_tasks_watches_and_fits(serve, windows, visitors):
     expect(page.locator("#task-sum")).to_have_text("That makes about 6 tasks and 18 answers.")
     page.get_by_role("button", name="Add tasks").click()
     expect(page.locator(".done")).to_have_text("6 tasks were added.")
-    answers = page.locator("dt", has_text="answers, of 18 wanted").locator("xpath=following-sibling::dd")
-    expect(answers).to_have_text("0")
+    expect(tile(page, "answers, of 18 wanted")).to_have_text("0")
+    page.get_by_role("link", name="Workers").first.click()
+    expect(page.locator("table tbody tr")).to_have_count(3)
 
     crowd = [people.Person(site.server.url, link.rpartition("/")[2]) for link in links.values()]
     visitors += crowd
@@ -138,9 +138,9 @@ def test_an_owner_invites_adds_tasks_watches_and_fits(serve, windows, visitors):
         for _ in range(5):
             person.sort(person.task(), lambda item, w=which: 1 + (KINDS[(item["id"] - 1) % 8][w] > 0), at_once=12)
     crowd[0].task()  # in work
-    page.reload()
-    expect(answers).to_have_text("15")
-    expect(page.locator("dt", has_text="tasks in work now").locator("xpath=following-sibling::dd")).to_have_text("1")
+    page.get_by_role("link", name="Overview").click()
+    expect(tile(page, "answers, of 18 wanted")).to_have_text("15")
+    expect(tile(page, "tasks in work now")).to_have_text("1")
     expect(page.get_by_role("img", name="83% done 1 in work, by 1 worker 2 to come")).to_be_visible()
     expect(page.locator("#fit-news")).to_have_text("15 answers to learn from.")
 
@@ -149,7 +149,6 @@ def test_an_owner_invites_adds_tasks_watches_and_fits(serve, windows, visitors):
     see_fitted(page)
     assert len(site.project.answers()) == 16 * 12
     expect(page.locator("#fit-idle")).to_contain_text(re.compile("The last fit is of 1[56] answers"))
-    expect(page.locator("#fit-said")).to_have_text("The fit is done. The map is ready.")
     expect(page.locator("dt", has_text="clusters found")).to_be_visible()
     expect(page.get_by_role("link", name="Clusters as csv")).to_be_visible()
     expect(page.locator("#strategy option:disabled")).to_have_count(0)
@@ -167,11 +166,17 @@ def test_an_open_page_follows_what_happens(serve, windows):
     person = site.project.invite(["ann"])[0]
     page = windows.open(site.server.owner_link)
     expect(page.locator("#fit-now")).to_be_disabled()
+
+    def type_before_it_comes(route):
+        page.locator("#names").fill("bob")
+        route.continue_()
+
+    page.route("**/owner.js", type_before_it_comes, times=1)
     do_task(site.project, person, by_attribute(0))
-    expect(page.locator(".histogram")).to_be_visible()  # loaded again: there was none
+    expect(page.locator("#names")).to_have_value("bob")  # loaded again, with the first answer
+    expect(page.locator(".histogram")).to_be_visible()
     expect(page.locator("#fit-now")).to_be_enabled()
     page.evaluate("window.isOld = true")
-    page.locator("#names").fill("bob")
     do_task(site.project, person, by_attribute(0))
     expect(tile(page, "answers, of 12 wanted")).to_have_text("2")
     expect(page.locator("#meter-key")).to_contain_text("17% done")
@@ -187,6 +192,23 @@ def test_an_open_page_follows_what_happens(serve, windows):
     expect(tile(page, "clusters found")).to_be_visible()
     expect(page.locator(".warning")).to_contain_text("Few answers so far")
     expect(page.locator("#fit-news")).to_contain_text("No answer is new since then.")
+
+
+def test_a_fit_is_watched_to_its_end(serve, windows):
+    site = serve(greebles(6), 6, wanted=9)
+    do_task(site.project, site.project.invite(["ann"])[0], by_attribute(0))
+    page = windows.open(site.server.owner_link)
+    expect(page.locator("#fit-idle")).to_be_visible()
+    with fitting(site.project, 1) as fit:
+        fit.tell(0.5, "sweep 3")
+        expect(page.locator("#fit-busy")).to_be_visible()
+        expect(page.locator("#fit-idle")).to_be_hidden()
+        expect(page.locator("#fit-share")).to_have_js_property("value", 0.5)
+        expect(page.locator("#fit-words")).to_have_text("sweep 3")
+        expect(page.locator("#fit-said")).to_have_text("A fit has begun.")
+        fit.finish(b"", {"workers": [], "n_clusters": 1})
+    see_fitted(page)
+    expect(page.locator("#fit-said")).to_have_text("The fit is done. The map is ready.")
 
 
 def test_a_fit_that_fails_says_why(serve, windows):
@@ -232,6 +254,14 @@ def test_the_map_shows_each_item(fitted, windows):
     expect(page.locator("#map .node").first).not_to_have_attribute("transform", before)
 
 
+def test_an_item_is_found_before_the_map_is_drawn(fitted, windows):
+    page = windows.open(fitted.server.owner_link)
+    page.add_init_script("window.ResizeObserver = class { observe() {} }; window.requestAnimationFrame = () => 0")
+    page.goto(f"{fitted.server.url}/owner/map")
+    page.locator("#find-name").evaluate("(field) => { field.value = 'text 1'; field.form.requestSubmit(); }")
+    expect(page.locator("#detail-name")).to_have_text("text 1")
+
+
 # Boxes on the map as [left, top, right, bottom], by what they show.
 PLACES = {
     "frame": ".map-frame",
@@ -262,6 +292,7 @@ def test_numbers_and_texts_on_the_map_have_room(fitted, windows, phone):
     page = windows.open(fitted.server.owner_link, phone=phone)
     page.goto(f"{fitted.server.url}/owner/map")
     expect(page.locator("#map image[href]")).to_have_count(16)
+    expect(page.locator("#map .node[transform]")).to_have_count(32)  # all are in their places
     found = page.evaluate(BOXES, PLACES)
     assert len(found["numbers"]) == findings(fitted.project)["n_clusters"]
     for number in found["numbers"]:
@@ -304,6 +335,9 @@ def test_items_of_clusters_are_enlarged(fitted, windows):
     expect(large.locator("audio")).to_have_count(0)  # it is silent
     page.locator("[data-name='text 8']").click()
     expect(large.locator(".said")).to_have_text(EVIL)
+    again = "(tile) => { tile.ownerDocument.getElementById('large').close(); tile.click(); }"
+    page.locator("[data-name='text 7']").evaluate(again)  # before the page is told that the dialog has closed
+    expect(large.locator(".said")).to_have_text(WORDS[6])
 
 
 def test_a_page_of_many_workers_is_short_and_filtered(serve, windows):
@@ -341,8 +375,9 @@ def test_clusters_and_workers_are_shown(fitted, windows):
     page.locator("table").get_by_role("link", name=f"ann {EVIL}").click()
     expect(page.locator("h1")).to_have_text(f"ann {EVIL}")
     expect(page.locator("table.confusion tbody tr")).to_have_count(found["n_clusters"])
-    shown = [int(cell) for cell in page.locator("table.confusion tbody td").all_inner_texts()]
     matrix = next(who for who in found["workers"] if who["name"] == f"ann {EVIL}")["confusion"]
+    expect(page.locator("table.confusion tbody td")).to_have_count(sum(map(len, matrix)))
+    shown = [int(cell) for cell in page.locator("table.confusion tbody td").all_inner_texts()]
     assert shown == pytest.approx([100 * value for row in matrix for value in row], abs=0.51)
     expect(page.locator("details.answer")).to_have_count(6)
     page.locator("details.answer summary").first.click()

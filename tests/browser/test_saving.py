@@ -30,13 +30,13 @@ def see_message(sorting, heading):
     expect(message.locator("h2")).to_have_text(heading)
     with sorting.page.expect_navigation():
         sorting.page.keyboard.press("Enter")
-    sorting.page.locator("#board .item").first.wait_for()
+    sorting.see_board()
 
 
 def test_moves_of_another_window_are_not_taken_for_those_of_a_lost_answer(site, windows, sorting):
     windows.expect_complaint("ERR_FAILED|status of 409")
     page = sorting.page
-    page.route("**/moves", lambda route: route.abort(), times=1)
+    page.route("**/moves", lambda route: route.abort())
     sorting.tab_to_board()
     sorting.press("1")
     expect(page.locator("#saved")).to_have_attribute("data-status", "offline")
@@ -47,6 +47,7 @@ def test_moves_of_another_window_are_not_taken_for_those_of_a_lost_answer(site, 
     other.card(5).focus()
     other.press("1")
     other.see_saved()
+    page.unroute("**/moves")
     see_message(sorting, "Changed in another window")
     sorting.see([[5]])
 
@@ -65,6 +66,7 @@ def test_moves_are_kept_for_their_project_alone(windows, tmp_path):
             sorting = Sorting.start(page)
             if key:
                 sorting.tab_to_board()
+                page.wait_for_load_state("networkidle")
                 server.kill()
                 sorting.press(key)
                 expect(page.locator("#saved")).to_have_attribute("data-status", "offline")

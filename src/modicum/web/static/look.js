@@ -84,6 +84,7 @@ export class Look {
   }
 
   #closed() {
+    if (this.dialog.open) return; // keys are heard before this event: it may show another item by now
     this.body.replaceChildren(); // stops a sound that is playing
     this.view.focusItem(this.id);
     this.id = null;

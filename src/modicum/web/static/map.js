@@ -235,12 +235,17 @@ function paint() {
   resized = false;
 }
 
-new ResizeObserver(() => {
+function resize() {
   ({ width, height } = map.getBoundingClientRect());
   arrange();
   world.setAttribute("stroke-width", side < 24 ? 2 : 3);
   resized = true;
   draw();
+}
+resize(); // at once: items may be looked for before the first frame
+new ResizeObserver(() => {
+  const now = map.getBoundingClientRect();
+  if (now.width !== width || now.height !== height) resize();
 }).observe(map);
 
 function zoomBy(factor, x = 0, y = 0) { // the point at x, y pixels from the middle stays

@@ -77,7 +77,7 @@ if (large) {
     });
   }
   large.addEventListener("click", ({ target }) => (target === large || target.closest("[data-closes]")) && large.close());
-  large.addEventListener("close", () => large.querySelector("#large-media").replaceChildren()); // ends sounds
+  large.addEventListener("close", () => large.open || large.querySelector("#large-media").replaceChildren()); // ends sounds
 }
 
 // ---- some workers of many ---------------------------------------------------------------------------------
@@ -103,8 +103,7 @@ if (fit) watch();
 async function watch() {
   const at = (id) => document.getElementById(`fit-${id}`);
   const fields = [...document.querySelectorAll("form :is(input, select, textarea)")];
-  const given = fields.map((field) => field.value);
-  const isTyping = () => fields.some((field, i) => field === document.activeElement || field.value !== given[i]);
+  const isTyping = () => fields.some((field) => field === document.activeElement || isChanged(field));
   let wasRunning = !at("busy").hidden;
   sayLater(at("said"));
   for (;;) {
@@ -132,6 +131,11 @@ async function watch() {
     if (!wasRunning && now.running) at("said").textContent = "A fit has begun.";
     wasRunning = now.running;
   }
+}
+
+// Whether a field differs from what the server gave: people may have typed before this script was there.
+function isChanged(field) {
+  return field.matches("select") ? field.selectedIndex > 0 : field.value !== field.defaultValue;
 }
 
 // What the server says, or null: it may be back soon.

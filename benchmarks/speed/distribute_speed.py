@@ -1,0 +1,217 @@
+"""A cluster of two processes against one: 50 million rows of Parquet, and the overhead of many shards.
+
+    python benchmarks/speed/distribute_speed.py [--quick]
+
+50,000,000 x 16 float32 rows, a mixture of 300 Gaussians, are written as twenty Parquet files into a temporary folder
+(3.2 GB, deleted afterwards). `ExemplarClustering(100, budget="64 MiB")` and `KMeansCoreset(4000, 100)` learn them in
+one process, with one thread beside the one that reads ahead, and by `modicum.distribute.fit` on a local cluster of two
+workers with one thread each; every run in a separate process. A process that only reads the rows tells what chunk
+buffers take. Times include reading and decoding, not imports and compilation.
+
+1,000 shards of 100 rows tell what a shard costs beyond its rows; a loop in one process over the same shards, with
+states as bytes and the same merges, is what the work itself takes.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from stream_memory import D, write_files
+
+from common import MIB, Meter, Result, arguments, nearest, resident, thread_env, warm_up
+
+COMMAND = "python benchmarks/speed/distribute_speed.py"
+K, BUDGET, N_POINTS = 100, "64 MiB", 4_000
+LEARNERS = ("ExemplarClustering", "KMeansCoreset", "reading only")
+HOW = ("one process", "two workers")
+N_SHARDS, SHARD_ROWS, FAN_IN = 1_000, 100, 8
+
+
+def make(name, seed):
+    import modicum
+
+    if name == "ExemplarClustering":
+        return modicum.ExemplarClustering(K, budget=BUDGET, random_state=seed)
+    return modicum.KMeansCoreset(N_POINTS, K, random_state=seed)
+
+
+def solved(model):
+    """Centers that a learner gives: its exemplars, or the solution of its coreset."""
+    if hasattr(model, "exemplars_"):
+        return model.exemplars_
+    points, weights = model.as_sample()
+    return KMeans(K, n_init=3, random_state=0).fit(points, sample_weight=weights).cluster_centers_
+
+
+def in_one_process(name, folder, seed):
+    """Learn (or only read) the folder, and measure it."""
+    import modicum
+
+    warm_up()
+    model = make(name, seed) if name != LEARNERS[-1] else None
+    with Meter() as meter:
+        rows = modicum.stream(folder)
+        if model is None:
+            n_seen = sum(len(chunk) for chunk in rows)
+        else:
+            n_seen = model.learn(rows).n_seen_
+    held = 0 if model is None else model.nbytes_
+    return {
+        "seconds": meter.seconds,
+        "rows": n_seen,
+        "extra": [meter.peak - meter.before],
+        "held": held,
+        "model": model,
+    }
+
+
+def on_two_workers(name, folder, seed):
+    import distributed
+
+    from modicum import distribute
+
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        client.run(warm_up)
+        before = client.run(_reset_peak)
+        start = time.perf_counter()
+        model = distribute.fit(make(name, seed), folder, client, progress=False)
+        seconds = time.perf_counter() - start
+        peaks = client.run(resident, "VmHWM")
+    extra = [peaks[worker] - before[worker] for worker in peaks]
+    return {"seconds": seconds, "rows": model.n_seen_, "extra": extra, "held": model.nbytes_, "model": model}
+
+
+def _reset_peak():
+    with Meter() as meter:
+        pass
+    return meter.before
+
+
+def worker(name, how, folder, seed):
+    """One run, as a line of JSON."""
+    found = (in_one_process if how == HOW[0] else on_two_workers)(name, folder, seed)
+    model = found.pop("model")
+    print(json.dumps({**found, "centers": None if model is None else np.asarray(solved(model)).tolist()}))
+
+
+def run(name, how, folder, seed):
+    environment = {**thread_env(1), "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    command = [sys.executable, __file__, "--worker", name, how, str(folder), str(seed)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{name}, {how}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure_rows(result, n, seed):
+    """The table of long streams, and its bars."""
+    with tempfile.TemporaryDirectory() as folder:
+        test = write_files(Path(folder), n, seed)
+        rows = []
+        for name in LEARNERS:
+            for how in HOW if name != LEARNERS[-1] else HOW[:1]:
+                found = run(name, how, folder, seed)
+                centers = found.pop("centers")
+                loss = None if centers is None else float(nearest(test, np.array(centers, np.float32))[0].mean())
+                extra = max(found["extra"]) / MIB
+                row = {"learner": name, "how": how, **found, "extra_mib": extra, "held_mib": found["held"] / MIB}
+                rows.append({**row, "per_second": found["rows"] / found["seconds"], "loss": loss})
+                print(f"{name}, {how}: {found['seconds']:.1f} s", flush=True)
+    buffers = rows[-1]["extra_mib"]
+    for row in rows:
+        one = next(other for other in rows if (other["learner"], other["how"]) == (row["learner"], HOW[0]))
+        row["times_faster"] = one["seconds"] / row["seconds"]
+    columns = [
+        ("learner", "learner", ""),
+        ("how", "how", ""),
+        ("seconds", "seconds", ".1f"),
+        ("per_second", "rows per second", ",.0f"),
+        ("times_faster", "times as fast", ".2f"),
+        ("loss", "mean squared distance, new rows", ".4f"),
+        ("extra_mib", "extra MiB of the largest process", ".0f"),
+        ("held_mib", "held by the learner, MiB", ".1f"),
+    ]
+    result.table("rows", columns, rows)
+    for row in rows:
+        if row["how"] != HOW[1]:
+            continue
+        result.bar(f"{row['learner']}: 1.7 times as fast", f"{row['times_faster']:.2f}", row["times_faster"] >= 1.7)
+        limit = (64 if row["learner"] == LEARNERS[0] else row["held_mib"]) + buffers
+        what = f"{row['learner']}: no worker above its budget plus chunk buffers ({limit:.0f} MiB)"
+        result.bar(what, f"{row['extra_mib']:.0f} MiB", row["extra_mib"] <= limit)
+
+
+def measure_shards(result, n_shards, seed):
+    """What a shard costs beyond its rows."""
+    import distributed
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    import modicum
+    from modicum import Learner, distribute
+    from modicum.distribute.fitting import _levels
+
+    learner = modicum.OnlineKMeans(10)
+    X = np.random.default_rng(seed).normal(size=(n_shards * SHARD_ROWS, 4)).astype(np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        pq.write_table(
+            pa.table({f"x{j}": X[:, j] for j in range(4)}), f"{folder}/rows.parquet", row_group_size=SHARD_ROWS
+        )
+        learner.partial_fit(X[:100])  # compiles
+        start = time.perf_counter()
+        states = [modicum.OnlineKMeans(10).fit(part).to_bytes() for part in np.split(X, n_shards)]
+        for level in _levels(n_shards, FAN_IN):
+            groups = [[Learner.from_bytes(states[at]) for at in group] for group in level]
+            for first, *others in groups:
+                for other in others:
+                    first.merge(other)
+            states = [group[0].to_bytes() for group in groups]
+        by_hand = time.perf_counter() - start
+        settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+        with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+            distribute.fit(modicum.OnlineKMeans(10), folder, client, 8, progress=False)  # imports on workers
+            start = time.perf_counter()
+            made = distribute.fit(modicum.OnlineKMeans(10), folder, client, n_shards, FAN_IN, progress=False)
+            seconds = time.perf_counter() - start
+    assert made.n_seen_ == len(X)
+    each, work = seconds / n_shards, by_hand / n_shards
+    overhead = each - work / 2  # of two workers, side by side
+    row = {"shards": n_shards, "seconds": seconds, "by_hand": by_hand, "each": 1e3 * each, "overhead": 1e3 * overhead}
+    columns = [
+        ("shards", "shards", ",d"),
+        ("seconds", "seconds on two workers", ".1f"),
+        ("by_hand", "the same work in a loop", ".1f"),
+        ("each", "ms per shard", ".1f"),
+        ("overhead", "of it overhead, ms", ".1f"),
+    ]
+    result.table("shards", columns, [row])
+    result.note(
+        f"On paper: {1e3 * overhead:.1f} ms of client and scheduler for a shard with its share of merges, one after "
+        f"the other, are {1e4 * overhead:.0f} s for 10,000 shards, whatever the number of workers. 100 workers are "
+        f"kept busy by shards of more than {100 * overhead:.1f} s each; of shards of a minute, it takes "
+        f"{1e4 * overhead / 60:.1f}% of the time."
+    )
+
+
+def main():
+    args = arguments(__doc__)
+    n, n_shards = (2_000_000, 200) if args.quick else (50_000_000, N_SHARDS)
+    result = Result("distribute_speed", COMMAND, args, n=n, d=D, k=K, budget=BUDGET, n_points=N_POINTS)
+    measure_shards(result, n_shards, args.seed)
+    measure_rows(result, n, args.seed)
+    result.write()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        worker(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
+    else:
+        main()
