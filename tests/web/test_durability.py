@@ -15,7 +15,7 @@ from projects import pictures
 
 pytestmark = pytest.mark.slow
 ANSWERS = 10  # before the server is killed
-KILLS = int(os.environ.get("MODICUM_KILLS", "5"))  # 20 take minutes
+KILLS = int(os.environ.get("MODICUM_KILLS", "3"))  # 20 take minutes
 
 
 def big_project(where, n_workers, n_tasks):
