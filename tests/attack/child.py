@@ -77,11 +77,11 @@ def tries(model, X, y, quick):
     """(description, function that tries it and returns the harm)."""
     rng = np.random.default_rng(int(quick))
     state, good = model.to_bytes(), {"X": X, "y": y}
-    for _, (what, blob) in zip(range(40 if quick else 200), damaged(state, rng), strict=False):
+    for _, (what, blob) in zip(range(40 if quick else 100), damaged(state, rng), strict=False):
         yield what, partial(harm_of_damage, blob)
-    for _, (what, blob) in zip(range(12 if quick else 60), forgeries(state, rng), strict=False):
+    for _, (what, blob) in zip(range(12 if quick else 30), forgeries(state, rng), strict=False):
         yield what, partial(harm_of_state, blob, X, y)
-    for what, chunk in list(odd_chunks(X, y))[:: 61 if quick else 11]:
+    for what, chunk in list(odd_chunks(X, y))[:: 61 if quick else 23]:
         yield f"{what} as the first chunk", lambda chunk=chunk: harm_of_chunk(fresh(model), chunk, good)
         yield f"{what} as a later chunk", lambda chunk=chunk: harm_of_chunk(Learner.from_bytes(state), chunk, good)
 

@@ -1,6 +1,7 @@
 """`modicum fit ... --dask` and `modicum select ... --dask`, as a user runs them, on a cluster of two processes."""
 
 import csv
+import os
 import re
 import subprocess
 import sys
@@ -32,9 +33,12 @@ def flats(tmp_path):
 def run(flats, client):
     """Run `modicum` in the folder of the files, on the cluster of the tests."""
 
-    def go(*args, expect=0, dask=(client.scheduler.address,)):
+    def go(*args, expect=0, dask=(client.scheduler.address,), **settings):
         command = [sys.executable, "-m", "modicum", *map(str, args), "--dask", *dask]
-        done = subprocess.run(command, cwd=flats, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        environment = os.environ | settings
+        done = subprocess.run(
+            command, cwd=flats, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
         assert done.returncode == expect, done.stderr
         return done
 
@@ -131,4 +135,6 @@ class TestOnACluster:
         assert "modicum merge" in told
 
     def test_nobody_at_the_address(self, run):
-        assert "Timed out" in run("fit", "kmeans", "flats*.csv", "-k", 3, dask=("127.0.0.1:9",), expect=1).stderr
+        soon = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
+        told = run("fit", "kmeans", "flats*.csv", "-k", 3, dask=("127.0.0.1:9",), expect=1, **soon).stderr
+        assert "Timed out" in told
