@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 import modicum
 from modicum import distribute
-from modicum.distribute.selecting import _guarantee, second_round
+from modicum.distribute.selecting import _guarantee, _union, second_round
 from modicum.distribute.tasks import Start, merge
 from modicum.kernels import RBF
 from modicum.select.objectives.variance import VarianceReduction
@@ -113,6 +114,15 @@ def test_bounds_of_samples_say_what_they_assume(selector):
     assert surer.of_shards > found.of_shards
 
 
+def test_rows_of_different_shards_that_are_too_close_are_not_both_chosen():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    selector = modicum.OnlineGreedy(5, kernel=RBF(0.1), min_distance=1.5)  # without it, any rows do
+    start, shards, merged, _, _ = selected(selector, X, 4)
+    chosen = start.learner(merged)
+    chosen._choose_again(*_union(shards))
+    assert pdist(chosen.prototypes_).min() > 1.5
+
+
 def test_fewer_rows_than_are_to_be_chosen():
     X = np.random.default_rng(0).normal(size=(9, 2))
     start, _, _, state, chosen_by = selected(modicum.OnlineGreedy(20, kernel=RBF(1.0)), X, 3)
@@ -125,6 +135,7 @@ def test_what_has_no_second_round():
         (modicum.StreamGreedy(3, objective="error"), "submodular"),
         (modicum.BlockGreedy(3), "BlockGreedy has no second round"),
         (modicum.ExemplarClustering(3, locked=np.zeros((1, 2))), "locked"),
+        (modicum.ExemplarClustering(3, min_distance=0.1), "min_distance"),
     ):
         with pytest.raises(ValueError, match=said):
             distribute.select(selector, "rows.parquet")

@@ -160,10 +160,14 @@ class Job:
         with self._watched(show) as watch:
             merged = self._merge(self._learn(watch), watch)
             root = merged if isinstance(merged, bytes) else merged.result()
-        made = clone(self._learner).merge(self._start.learner(root))
-        if not made._is_fitted():
-            made._finish()  # says that there are no rows
-        return made
+        return self._made(clone(self._learner), root)
+
+    def _made(self, learner: Any, state: bytes) -> Any:
+        """The learner in a state, with its own parameters: those of the shards differ in their seeds."""
+        learner.merge(self._start.learner(state))
+        if not learner._is_fitted():
+            learner._finish()  # says that there are no rows
+        return learner
 
     @contextmanager
     def _watched(self, show: Show) -> Iterator[Watch]:

@@ -69,8 +69,10 @@ def _check_selector(selector: Any) -> None:
         raise ValueError(f"distribute.select: {type(selector).__name__} has no second round; these have: {known}.")
     if isinstance(selector, StreamGreedy) and not as_objective(selector.objective).monotone_submodular:
         raise ValueError("distribute.select: two rounds are for submodular objectives. Use distribute.fit.")
-    if isinstance(selector, ExemplarClustering) and selector.locked is not None:
-        raise ValueError("distribute.select: exemplars that are locked have no second round. Use distribute.fit.")
+    if isinstance(selector, ExemplarClustering):
+        for name in ("locked", "min_distance"):
+            if getattr(selector, name) is not None:
+                raise ValueError(f"distribute.select: exemplars with {name} have no second round. Use distribute.fit.")
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,7 @@ class Selected:
         Where rows are judged by a validation sample, every shard judges by its own, so the bound holds if rows were
         dealt to the shards at random.
         """
-        shards = [self._start.learner(state) for state in self._shards]
-        return _guarantee(self.selector, shards, confidence)
+        return _guarantee(self.selector, _fitted(self._start, self._shards), confidence)
 
 
 class _Selection(Job):
@@ -128,7 +129,7 @@ class _Selection(Job):
             merged = self._merge(states, watch)
             state, chosen_by = self._ask(second_round, self._start, merged, *states)
             shards = tuple(self._client.gather(states))
-        return Selected(self._start.learner().merge(self._start.learner(state)), chosen_by, shards, self._start)
+        return Selected(self._made(self._start.learner(), state), chosen_by, shards, self._start)
 
 
 def _with_kernel(selector: Any, rows: Any) -> Any:
@@ -146,7 +147,7 @@ def second_round(start: tasks.Start, merged: bytes, *states: bytes) -> tuple[byt
     best: Any = start.learner(merged)
     if not best._is_fitted() or vars(best).get("_buffered") is not None:  # every row is chosen
         return merged, "merge"
-    shards: list[Any] = [shard for shard in map(start.learner, states) if shard._is_fitted()]
+    shards = _fitted(start, states)
     alone = max(shards, key=_value)
     chosen_by = "merge"
     for how, chosen in (("second round", _union(shards)), ("shard", _union([alone]))):
@@ -157,6 +158,11 @@ def second_round(start: tasks.Start, merged: bytes, *states: bytes) -> tuple[byt
         if _value(other) > _value(best):
             best, chosen_by = other, how
     return best.to_bytes(), chosen_by
+
+
+def _fitted(start: tasks.Start, states: Sequence[bytes]) -> list[Any]:
+    """Shards that have seen rows: all of a shard's may have weight zero."""
+    return [shard for shard in map(start.learner, states) if shard._is_fitted()]
 
 
 def _value(selector: Any) -> float:

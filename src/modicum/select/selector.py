@@ -209,7 +209,7 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self._objective = self._smaller_set(rows)
         self._ids = np.full(self._limit, -1)
         self._targets = None if targets is None else targets[:0]
-        for i, slot in grow(self._objective.look(rows, targets), self._limit, -np.inf):
+        for i, slot in grow(self._block(rows, targets), self._limit, -np.inf):
             self._record(slot, row_ids[i], None if targets is None else targets[i])
 
     def _smaller_set(self, rows: Any) -> Any:
