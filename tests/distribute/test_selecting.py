@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 
 import modicum
 from modicum import distribute
-from modicum.distribute.selecting import _guarantee, _union, second_round
+from modicum.distribute.selecting import _guarantee, second_round
 from modicum.distribute.tasks import Start, merge
 from modicum.kernels import RBF
 from modicum.select.objectives.variance import VarianceReduction
@@ -117,9 +117,9 @@ def test_bounds_of_samples_say_what_they_assume(selector):
 def test_rows_of_different_shards_that_are_too_close_are_not_both_chosen():
     X = np.random.default_rng(0).normal(size=(200, 2))
     selector = modicum.OnlineGreedy(5, kernel=RBF(0.1), min_distance=1.5)  # without it, any rows do
-    start, shards, merged, _, _ = selected(selector, X, 4)
+    start, _, merged, _, _ = selected(selector, X, 4)
     chosen = start.learner(merged)
-    chosen._choose_again(*_union(shards))
+    chosen._choose_again(X, None, np.arange(200))
     assert pdist(chosen.prototypes_).min() > 1.5
 
 
