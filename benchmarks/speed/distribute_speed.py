@@ -1,4 +1,4 @@
-"""A cluster of two processes against one: 50 million rows of Parquet, and the overhead of many shards.
+"""A cluster of two processes against one: 50 million rows of Parquet.
 
     python benchmarks/speed/distribute_speed.py [--quick]
 
@@ -7,9 +7,6 @@
 one process, with one thread beside the one that reads ahead, and by `modicum.distribute.fit` on a local cluster of two
 workers with one thread each; every run in a separate process. A process that only reads the rows tells what chunk
 buffers take. Times include reading and decoding, not imports and compilation.
-
-1,000 shards of 100 rows tell what a shard costs beyond its rows; a loop in one process over the same shards, with
-states as bytes and the same merges, is what the work itself takes.
 """
 
 import json
@@ -31,7 +28,6 @@ COMMAND = "python benchmarks/speed/distribute_speed.py"
 K, BUDGET, N_POINTS = 100, "64 MiB", 4_000
 LEARNERS = ("ExemplarClustering", "KMeansCoreset", "reading only")
 HOW = ("one process", "two workers")
-N_SHARDS, SHARD_ROWS, FAN_IN = 1_000, 100, 8
 
 
 def make(name, seed):
@@ -149,63 +145,10 @@ def measure_rows(result, n, seed):
         result.bar(what, f"{row['extra_mib']:.0f} MiB", row["extra_mib"] <= limit)
 
 
-def measure_shards(result, n_shards, seed):
-    """What a shard costs beyond its rows."""
-    import distributed
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    import modicum
-    from modicum import Learner, distribute
-    from modicum.distribute.fitting import _levels
-
-    learner = modicum.OnlineKMeans(10)
-    X = np.random.default_rng(seed).normal(size=(n_shards * SHARD_ROWS, 4)).astype(np.float32)
-    with tempfile.TemporaryDirectory() as folder:
-        pq.write_table(
-            pa.table({f"x{j}": X[:, j] for j in range(4)}), f"{folder}/rows.parquet", row_group_size=SHARD_ROWS
-        )
-        learner.partial_fit(X[:100])  # compiles
-        start = time.perf_counter()
-        states = [modicum.OnlineKMeans(10).fit(part).to_bytes() for part in np.split(X, n_shards)]
-        for level in _levels(n_shards, FAN_IN):
-            groups = [[Learner.from_bytes(states[at]) for at in group] for group in level]
-            for first, *others in groups:
-                for other in others:
-                    first.merge(other)
-            states = [group[0].to_bytes() for group in groups]
-        by_hand = time.perf_counter() - start
-        settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-        with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
-            distribute.fit(modicum.OnlineKMeans(10), folder, client, 8, progress=False)  # imports on workers
-            start = time.perf_counter()
-            made = distribute.fit(modicum.OnlineKMeans(10), folder, client, n_shards, FAN_IN, progress=False)
-            seconds = time.perf_counter() - start
-    assert made.n_seen_ == len(X)
-    each, work = seconds / n_shards, by_hand / n_shards
-    overhead = each - work / 2  # of two workers, side by side
-    row = {"shards": n_shards, "seconds": seconds, "by_hand": by_hand, "each": 1e3 * each, "overhead": 1e3 * overhead}
-    columns = [
-        ("shards", "shards", ",d"),
-        ("seconds", "seconds on two workers", ".1f"),
-        ("by_hand", "the same work in a loop", ".1f"),
-        ("each", "ms per shard", ".1f"),
-        ("overhead", "of it overhead, ms", ".1f"),
-    ]
-    result.table("shards", columns, [row])
-    result.note(
-        f"On paper: {1e3 * overhead:.1f} ms of client and scheduler for a shard with its share of merges, one after "
-        f"the other, are {1e4 * overhead:.0f} s for 10,000 shards, whatever the number of workers. 100 workers are "
-        f"kept busy by shards of more than {100 * overhead:.1f} s each; of shards of a minute, it takes "
-        f"{1e4 * overhead / 60:.1f}% of the time."
-    )
-
-
 def main():
     args = arguments(__doc__)
-    n, n_shards = (2_000_000, 200) if args.quick else (50_000_000, N_SHARDS)
+    n = 2_000_000 if args.quick else 50_000_000
     result = Result("distribute_speed", COMMAND, args, n=n, d=D, k=K, budget=BUDGET, n_points=N_POINTS)
-    measure_shards(result, n_shards, args.seed)
     measure_rows(result, n, args.seed)
     result.write()
 
