@@ -4,12 +4,14 @@
 
 50,000,000 x 16 float32 rows, a mixture of 300 Gaussians, are written as twenty Parquet files into a temporary folder
 (3.2 GB, deleted afterwards). `ExemplarClustering(100, budget="64 MiB")` and `KMeansCoreset(4000, 100)` learn them in
-one process, with one thread beside the one that reads ahead, and by `modicum.distribute.fit` on a local cluster of two
-workers with one thread each; every run in a separate process. A process that only reads the rows tells what chunk
-buffers take. Times include reading and decoding, not imports and compilation.
+one process with one thread, on one core or on two, where another thread reads ahead on the second one; and by
+`modicum.distribute.fit` on a local cluster of two workers with one thread each. Every run is in a separate process. A
+process that only reads the rows tells what chunk buffers take. Times include reading and decoding, not imports and
+compilation.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,7 @@ from common import MIB, Meter, Result, arguments, nearest, resident, thread_env,
 COMMAND = "python benchmarks/speed/distribute_speed.py"
 K, BUDGET, N_POINTS = 100, "64 MiB", 4_000
 LEARNERS = ("ExemplarClustering", "KMeansCoreset", "reading only")
-HOW = ("one process", "two workers")
+HOW = ("one core", "one process", "two workers")
 
 
 def make(name, seed):
@@ -46,8 +48,9 @@ def solved(model):
     return KMeans(K, n_init=3, random_state=0).fit(points, sample_weight=weights).cluster_centers_
 
 
-def in_one_process(name, folder, seed):
+def in_one_process(name, folder, seed, n_cores):
     """Learn (or only read) the folder, and measure it."""
+    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:n_cores])
     import modicum
 
     warm_up()
@@ -93,7 +96,10 @@ def _reset_peak():
 
 def worker(name, how, folder, seed):
     """One run, as a line of JSON."""
-    found = (in_one_process if how == HOW[0] else on_two_workers)(name, folder, seed)
+    if how == HOW[-1]:
+        found = on_two_workers(name, folder, seed)
+    else:
+        found = in_one_process(name, folder, seed, 1 + HOW.index(how))
     model = found.pop("model")
     print(json.dumps({**found, "centers": None if model is None else np.asarray(solved(model)).tolist()}))
 
@@ -113,7 +119,7 @@ def measure_rows(result, n, seed):
         test = write_files(Path(folder), n, seed)
         rows = []
         for name in LEARNERS:
-            for how in HOW if name != LEARNERS[-1] else HOW[:1]:
+            for how in HOW if name != LEARNERS[-1] else HOW[1:2]:
                 found = run(name, how, folder, seed)
                 centers = found.pop("centers")
                 loss = None if centers is None else float(nearest(test, np.array(centers, np.float32))[0].mean())
@@ -123,23 +129,26 @@ def measure_rows(result, n, seed):
                 print(f"{name}, {how}: {found['seconds']:.1f} s", flush=True)
     buffers = rows[-1]["extra_mib"]
     for row in rows:
-        one = next(other for other in rows if (other["learner"], other["how"]) == (row["learner"], HOW[0]))
-        row["times_faster"] = one["seconds"] / row["seconds"]
+        for how in HOW[:-1]:
+            alone = [other for other in rows if (other["learner"], other["how"]) == (row["learner"], how)]
+            row[f"times {how}"] = alone[0]["seconds"] / row["seconds"] if alone else None
     columns = [
         ("learner", "learner", ""),
         ("how", "how", ""),
         ("seconds", "seconds", ".1f"),
         ("per_second", "rows per second", ",.0f"),
-        ("times_faster", "times as fast", ".2f"),
+        *((f"times {how}", f"times as fast as {how}", ".2f") for how in HOW[:-1]),
         ("loss", "mean squared distance, new rows", ".4f"),
         ("extra_mib", "extra MiB of the largest process", ".0f"),
         ("held_mib", "held by the learner, MiB", ".1f"),
     ]
     result.table("rows", columns, rows)
     for row in rows:
-        if row["how"] != HOW[1]:
+        if row["how"] != HOW[-1]:
             continue
-        result.bar(f"{row['learner']}: 1.7 times as fast", f"{row['times_faster']:.2f}", row["times_faster"] >= 1.7)
+        for how in HOW[:-1]:
+            times = row[f"times {how}"]
+            result.bar(f"{row['learner']}: 1.7 times as fast as {how}", f"{times:.2f}", times >= 1.7)
         limit = (64 if row["learner"] == LEARNERS[0] else row["held_mib"]) + buffers
         what = f"{row['learner']}: no worker above its budget plus chunk buffers ({limit:.0f} MiB)"
         result.bar(what, f"{row['extra_mib']:.0f} MiB", row["extra_mib"] <= limit)

@@ -1,7 +1,10 @@
 """Fitting on a real cluster of two processes: the same as by hand, whatever happens to workers and data."""
 
+import ctypes
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -285,3 +288,24 @@ def test_functions_travel_beside_the_state(client, rows, folder):
     made = distribute.fit(learner, folder, client, n_shards=3, columns=X_COLUMNS)
     assert made.dissimilarity is halves
     assert made.predict(rows[0][:5]).shape == (5,)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="of glibc")
+def test_temporaries_of_workers_take_memory_that_was_freed_before():
+    count = "resource.getrusage(resource.RUSAGE_SELF).ru_minflt"
+    code = f"""
+import resource, numpy
+from modicum.distribute.tasks import use_memory_again
+def pages():
+    before = {count}
+    for _ in range(50):
+        numpy.ones(500_000)
+    return {count} - before
+first = pages()
+use_memory_again()
+print(first, pages())
+"""
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}  # as Dask starts workers
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    first, then = map(int, done.stdout.split())
+    assert then < 0.1 * first

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from modicum.distribute import shards
 from modicum.distribute.shards import Files, as_descriptions, as_files, deal, find_pieces, split_spans
 from modicum.exceptions import DataError
 from modicum.streams import stream
@@ -34,6 +35,19 @@ def test_pieces_are_row_groups_if_there_are_enough(folder):
     found = find_pieces(Files((str(folder),), {}, "job"), 4)
     assert [piece.rows for piece in found.pieces] == [(at, at + 500) for at in range(0, 6_000, 500)]
     assert found.n_rows == 6_000
+
+
+def test_many_small_row_groups_are_joined_to_fewer_pieces(rows, folder, monkeypatch):
+    monkeypatch.setattr(shards, "PIECES", 2)
+    files = Files((str(folder),), {"columns": X_COLUMNS}, "job")
+    assert [piece.rows for piece in find_pieces(files, 2).pieces] == [
+        (0, 2_000),
+        (2_000, 4_000),
+        (4_000, 6_000),
+    ]
+    X, ids = all_rows(files, 2)
+    np.testing.assert_array_equal(X, rows[0])
+    np.testing.assert_array_equal(ids, np.arange(len(X)))
 
 
 def test_arrays_are_cut_evenly(tmp_path, rows):

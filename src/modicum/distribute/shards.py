@@ -14,6 +14,7 @@ from modicum.exceptions import DataError
 from modicum.streams import Paths, Stream, stream
 from modicum.streams.readers.paths import as_paths
 
+PIECES = 32  # of a shard, at most, if it reads row groups: enough to mix sorted rows, and long enough to read ahead
 APART = 40  # bits: rows of pieces whose place in the source is not known are numbered from multiples of 2**APART on
 
 
@@ -61,10 +62,11 @@ class Found:
 
 
 def find_pieces(files: Files, n_shards: int) -> Found:
-    """The pieces of a source, at least as many as shards if that is possible: row groups, files or even parts."""
+    """The pieces of a source, at least as many as shards if that is possible: row groups or runs of them, files, or even parts."""
     rows = files.open()
     if rows.cuts is not None:
-        spans = [span for span in pairwise(rows.cuts) if span[0] < span[1]]
+        step = -(-len(rows.cuts) // (PIECES * n_shards))
+        spans = [span for span in pairwise([*rows.cuts[:-1:step], rows.cuts[-1]]) if span[0] < span[1]]
         pieces = tuple(Piece(rows=span) for span in split_spans(spans, n_shards))
     elif rows.n_files > 1:
         pieces = tuple(Piece(file=index, apart=index) for index in range(rows.n_files))

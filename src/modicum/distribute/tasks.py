@@ -1,5 +1,6 @@
 """What runs on workers. Learners come and go as bytes of the save format, and functions that they use beside them."""
 
+import ctypes
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from modicum.streams import stream
 from modicum.streams.readers.base import BadRows
 
 OFTEN = 0.5  # seconds between two reports of a shard
+KEEP_FREED, USE_HEAP = (-1, 64 * 2**20), (-3, 32 * 2**20)  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc: its own limits
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ def learn_files(
     start: Start, shard: tuple[int, int], files: Sequence[tuple[Files, Sequence[Piece]]], topic: str
 ) -> bytes:
     """The state of a shard, known by number and seed, after all its pieces."""
+    use_memory_again()
     learner = start.shard(*shard)
     told, bad = _Teller(topic, shard[0]), BadRows()
     for source, pieces in files:
@@ -96,6 +99,7 @@ def learn_partition(
     weight: Any = None,
 ) -> bytes:
     """The state of a shard, known by number and seed, after one more partition of a dask collection."""
+    use_memory_again()
     learner = start.shard(*shard) if state is None else start.learner(state)
     X = X if hasattr(X, "shape") or isinstance(X, list) else list(X)  # partitions of bags may be iterators
     if len(X) if isinstance(X, list) else X.shape[0]:
@@ -111,6 +115,18 @@ def learn_partition(
 def _finish(learner: Learner) -> None:
     if learner._is_fitted():  # all rows of a shard may have weight zero
         learner._finish()
+
+
+def use_memory_again() -> None:
+    """Let temporaries take memory that was freed before, as glibc does by itself.
+
+    Dask starts workers with MALLOC_TRIM_THRESHOLD_, by which every temporary takes new pages: nearly half of the time of
+    a fast learner. What glibc keeps is less than a chunk and its temporaries.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
+    if mallopt is not None:
+        mallopt(*KEEP_FREED)
+        mallopt(*USE_HEAP)
 
 
 def merge(start: Start, *states: bytes) -> bytes:
