@@ -18,7 +18,7 @@ from modicum.streams import stream
 from modicum.streams.readers.base import BadRows
 
 OFTEN = 0.5  # seconds between two reports of a shard
-KEEP_FREED, USE_HEAP = (-1, 64 * 2**20), (-3, 32 * 2**20)  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc: its own limits
+KEEP_FREED, USE_HEAP = (-1, 8 * 2**20), (-3, 4 * 2**20)  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of glibc: a chunk or two
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def _finish(learner: Learner) -> None:
 def use_memory_again() -> None:
     """Let temporaries take memory that was freed before, as glibc does by itself.
 
-    Dask starts workers with MALLOC_TRIM_THRESHOLD_, by which every temporary takes new pages: nearly half of the time of
-    a fast learner. What glibc keeps is less than a chunk and its temporaries.
+    Dask starts workers with MALLOC_TRIM_THRESHOLD_, by which every temporary takes new pages: nearly half of the time
+    of a fast learner. What glibc keeps is less than a chunk and its temporaries.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
     if mallopt is not None:
