@@ -177,3 +177,73 @@ def test_errors_say_what_is_missing():
         prequential(KRLS(5), X, window=0, target=y)
     with pytest.raises(DataError, match="target"):
         prequential(KRLS(5).fit(X, y), X)
+
+
+# ---- targets that come later, and changes --------------------------------------------------------------------------
+
+
+class Journal(RegressorMixin, BaseEstimator):
+    """Predicts 0, and notes how many rows it had learned when it predicted."""
+
+    fit = MeanSoFar.fit
+
+    def partial_fit(self, X, y):
+        self.learned_ = [*getattr(self, "learned_", []), *X[:, 0]]
+        self.at_ = getattr(self, "at_", [])
+        return self
+
+    def predict(self, X):
+        self.at_ += [(int(x), len(self.learned_)) for x in X[:, 0]]
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize(("lag", "chunk_size"), [(0, 10), (1, 10), (10, 10), (25, 10), (7, 3), (100, 32)])
+def test_rows_are_learned_when_their_targets_are_known(lag, chunk_size):
+    X = np.arange(200.0)[:, None]
+    journal = Journal()
+    prequential(journal, X, "mae", target=np.ones(200), chunk_size=chunk_size, lag=lag)
+    assert journal.learned_ == X[:, 0].tolist()  # all rows, once, in order
+    scored = dict(journal.at_)
+    for row, known in scored.items():
+        start = row - row % chunk_size
+        assert known == max(0, start - lag)
+    assert min(scored) == chunk_size * (1 + lag // chunk_size) if lag % chunk_size else chunk_size + lag
+
+
+def test_a_rise_of_errors_is_found_where_it_is():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = X @ [1.0, 2.0, -1.0] + rng.normal(0, 0.3, 6000)
+    y[3500:] += 4 * X[3500:, 0]
+    for metric in ("rmse", "mae", "nmse"):
+        found = prequential(KRLS(30, kernel="linear"), X, metric, target=y, chunk_size=50).changes
+        assert len(found) == 1
+        assert 3400 < found[0].since <= 3700
+        assert 3500 < found[0].row < 3800
+    y[3500:] -= 4 * X[3500:, 0]
+    still = prequential(KRLS(30, kernel="linear"), X, "rmse", target=y, chunk_size=50)
+    assert still.changes == []
+    assert "rose" not in str(still)
+
+
+def test_a_rise_of_mistakes_is_told():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6000, 2))
+    y = (X[:, 0] > 0) ^ (np.arange(6000) >= 3000)
+    found = prequential(modicum.StreamSVC(random_state=0), X, target=y.astype(int), chunk_size=50)
+    assert [2900 < change.since < 3100 for change in found.changes] == [True]
+    assert f"the error rose at about row {found.changes[0].since:,}" in str(found)
+
+
+@pytest.mark.parametrize("lag", [-1, 1.5])
+def test_lag_is_checked(lag):
+    with pytest.raises(ValueError, match="lag must be"):
+        prequential(KRLS(5), np.zeros((5, 1)), target=np.zeros(5), lag=lag)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_that_fall_and_stay_have_not_risen(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (6000, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_t(3, 6000)
+    assert prequential(KRLS(60), X, "rmse", target=y, chunk_size=50).changes == []

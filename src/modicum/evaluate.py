@@ -2,12 +2,12 @@
 
 Every row is a test row before it is learned, so no test set is needed and concept drift shows as it happens. Scores
 cover the whole stream, and recent rows with fading weights: the weight of a row decreases by a constant factor with
-every row after it (gama2013, section 3.2).
+every row after it (gama2013, section 3.2). Where the error rises beyond chance, bifet2007 finds it.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,25 +17,31 @@ from sklearn.utils.validation import check_is_fitted
 
 from modicum.contract.history import History
 from modicum.contract.learner import Learner
+from modicum.drift import Adwin, Change
 from modicum.exceptions import DataError
 from modicum.rows import n_rows
 from modicum.streams import Chunk, stream
+from modicum.streams.chunks import delayed
 
 Z95 = 1.959964  # half the width of a 95% interval of a normal distribution, in standard deviations
 LEAST_PROBABILITY = 1e-15  # so that logarithms are finite
+LEAST = np.finfo(np.float64).tiny  # a divisor instead of 0
 
 
 @dataclass(frozen=True)
 class Metric:
     """A score that is a function of weighted means of a few terms per row.
 
-    `terms(learner, X, y)` returns them as an array of shape (rows, terms); `from_means(means)` is the score.
+    `terms(learner, X, y)` returns them as an array of shape (rows, terms); `from_means(means)` is the score. The first
+    term is the row's error, or with `is_gain` one minus it.
     """
 
     name: str
     terms: Callable[[Any, Any, Any], np.ndarray]
     from_means: Callable[[np.ndarray], float] = lambda means: float(means[0])
     needs_target: bool = True
+    is_gain: bool = False
+    is_of_rows: bool = True  # and not of chunks
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,9 @@ class Prequential:
         Time spent predicting and learning so far, without the time to read rows.
     nbytes : ndarray
         Bytes held by the learner; NaN for estimators that are not a `Learner`.
+    changes : list of Change
+        Where the error rose: the `row` at which that was certain, and `since`, about where it began. Of metrics that
+        are functions, none are found.
     """
 
     metric: str
@@ -61,6 +70,7 @@ class Prequential:
     recent: np.ndarray
     seconds: np.ndarray
     nbytes: np.ndarray
+    changes: list[Change] = field(default_factory=list)
 
     @property
     def score(self) -> float:
@@ -70,9 +80,10 @@ class Prequential:
     def __str__(self) -> str:
         if not len(self.n_seen):
             return f"{self.metric}: no rows were scored"
+        rose = ", ".join(f"{change.since:,}" for change in self.changes)
         return (
             f"{self.metric} {self.score:.4g} over {int(self.n_seen[-1]):,} rows, {self.recent[-1]:.4g} recently, "
-            f"{self.seconds[-1]:.3g} s"
+            f"{self.seconds[-1]:.3g} s" + (f"; the error rose at about row {rose}" if rose else "")
         )
 
 
@@ -84,6 +95,8 @@ def prequential(
     target: Any = None,
     chunk_size: int | None = None,
     window: float = 1000,
+    lag: int = 0,
+    delta: float = 0.002,
     on_chunk: Callable[[Any], object] | None = None,
 ) -> Prequential:
     """Evaluate a learner along a stream: predict every chunk, score the predictions, then learn the chunk.
@@ -101,6 +114,11 @@ def prequential(
     target, chunk_size : as in `modicum.stream`
     window : float, default=1000
         Length of the fading window of the recent score: a row this many rows ago has weight 1/e.
+    lag : int, default=0
+        Rows that come before the target of a row is known: it is learned that much later. Choose a `chunk_size` that is
+        not much larger, as a chunk is predicted before any of its rows are learned.
+    delta : float, default=0.002
+        Probability of a false alarm of the detector of changes, `modicum.drift.Adwin`.
     on_chunk : callable or None, default=None
         Called with the learner after every chunk.
 
@@ -120,34 +138,41 @@ def prequential(
     """
     if not window > 0:
         raise ValueError(f"prequential: window must be a positive number of rows; got {window!r}.")
+    if not isinstance(lag, int | np.integer) or lag < 0:
+        raise ValueError(f"prequential: lag must be a number of rows; got {lag!r}.")
     chosen = _as_metric(metric, learner)
-    scores = _Scores(chosen, window)
+    scores = _Scores(chosen, window, delta)
     history = History("n_seen", "overall", "recent", "seconds", "nbytes")
     seconds, n_seen = 0.0, 0
-    for chunk in stream(source, target=target, chunk_size=chunk_size):
+    for chunk, known in delayed(stream(source, target=target, chunk_size=chunk_size), lag):
         before = time.perf_counter()
-        if was_fitted := _is_fitted(learner):
-            scores.add(learner, chunk)
-        _learn(learner, chunk)
-        seconds, n_seen = seconds + time.perf_counter() - before, n_seen + len(chunk)
-        if was_fitted:
+        if is_scored := chunk is not None and _is_fitted(learner):
+            scores.add(learner, chunk, n_seen)
+        if known is not None:
+            _learn(learner, known)
+        seconds, n_seen = seconds + time.perf_counter() - before, n_seen + (0 if chunk is None else len(chunk))
+        if is_scored:
             nbytes = learner.nbytes_ if isinstance(learner, Learner) else np.nan
             history.record(n_seen, *scores.values(), seconds, nbytes)
         if on_chunk is not None:
             on_chunk(learner)
-    return Prequential(chosen.name, **history.columns_as_arrays())
+    return Prequential(chosen.name, **history.columns_as_arrays(), changes=scores.changes)
 
 
 class _Scores:
-    """Running sums of the terms of a metric, over all rows and over recent rows."""
+    """Running sums of the terms of a metric, over all rows and over recent rows, and where errors rose."""
 
-    def __init__(self, metric: Metric, window: float):
+    def __init__(self, metric: Metric, window: float, delta: float):
         self.metric = metric
+        self.detector = Adwin(delta)
+        self.changes: list[Change] = []
+        self.unit = 0.0  # of errors without a bound: the mean of the first ones after a change
         self.fading = np.exp(-1 / window)
         self.overall: np.ndarray | float = 0.0  # weighted sums of terms, and the sum of weights at the end
         self.recent: np.ndarray | float = 0.0
 
-    def add(self, learner: Any, chunk: Chunk) -> None:
+    def add(self, learner: Any, chunk: Chunk, first: int) -> None:
+        """Score a chunk, the rows of the stream from `first` on."""
         if self.metric.needs_target and chunk.y is None:
             raise DataError(f"prequential: {self.metric.name} needs targets; give them as `target=`.")
         terms = np.asarray(self.metric.terms(learner, chunk.X, chunk.y), np.float64)  # (rows, terms)
@@ -156,6 +181,26 @@ class _Scores:
         age = np.arange(len(terms) - 1, -1, -1.0)
         self.overall = self.overall + weight @ terms
         self.recent = self.recent * self.fading ** len(terms) + (weight * self.fading**age) @ terms
+        if self.metric.is_of_rows:
+            self._watch(terms[:, 0], first)
+
+    def _watch(self, values: np.ndarray, first: int) -> None:
+        """Look for a rise of errors. Those without a bound are taken as e / (e + unit)."""
+        if self.metric.is_gain:
+            errors = 1 - values
+        else:
+            self.unit = self.unit or float(values.mean())
+            errors = values / np.maximum(values + self.unit, LEAST)
+        before = first - self.detector.n_seen
+        found = self.detector.add(errors)
+        self.changes += [
+            replace(change, row=change.row + before, since=change.since + before)
+            for change in found
+            if change.difference > 0
+        ]
+        if found and not self.metric.is_gain:  # a unit that followed the errors would hide their changes, or make some
+            self.unit = 0.0
+            self.detector = Adwin(self.detector.delta)
 
     def values(self) -> tuple[float, float]:
         """The scores of all rows and of recent rows."""
@@ -221,8 +266,8 @@ METRICS = {
         Metric("rmse", _square_errors, lambda means: float(np.sqrt(means[0]))),
         Metric("mae", lambda learner, X, y: np.abs(_errors(learner, X, y))[:, None]),
         Metric("nmse", _square_errors_and_moments, _over_variance),
-        Metric("coverage", _covered),
-        Metric("accuracy", lambda learner, X, y: (learner.predict(X) == y)[:, None]),
+        Metric("coverage", _covered, is_gain=True),
+        Metric("accuracy", lambda learner, X, y: (learner.predict(X) == y)[:, None], is_gain=True),
         Metric("log_loss", _log_losses),
         Metric("loss", lambda learner, X, y: learner.transform(X).min(axis=1, keepdims=True), needs_target=False),
     )
@@ -237,7 +282,9 @@ def _as_metric(metric: Any, learner: Any) -> Metric:
         metric = next((name for suits, name in DEFAULTS if suits(learner)), None)
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
-        return Metric(name, lambda learner, X, y: np.full((n_rows(X), 1), metric(y, learner.predict(X))))
+        return Metric(
+            name, lambda learner, X, y: np.full((n_rows(X), 1), metric(y, learner.predict(X))), is_of_rows=False
+        )
     if metric not in METRICS:
         raise ValueError(f"prequential: metric must be a callable, or one of {', '.join(METRICS)}; got {metric!r}.")
     return METRICS[metric]

@@ -14,6 +14,7 @@ PAPERS = {
     "bachem2018": "Bachem, Lucic, Krause. Scalable k-means clustering via lightweight coresets. KDD 2018.",
     "badanidiyuru2014": "Badanidiyuru, Mirzasoleiman, Karbasi, Krause. Streaming submodular maximization. KDD 2014.",
     "bardenet2015": "Bardenet, Maillard. Concentration inequalities for sampling without replacement. Bernoulli 2015.",
+    "bifet2007": "Bifet, Gavaldà. Learning from time-changing data with adaptive windowing. SDM 2007.",
     "blei2006": "Blei, Jordan. Variational inference for Dirichlet process mixtures. Bayesian Analysis 1(1), 2006.",
     "bordes2005": "Bordes et al. Fast kernel classifiers with online and active learning. JMLR 6, 2005.",
     "breiman1984": "Breiman, Friedman, Olshen, Stone. Classification and regression trees. Wadsworth, 1984.",

@@ -12,6 +12,8 @@ from matplotlib.offsetbox import AnnotationBbox
 from scipy.sparse import csr_matrix
 
 from modicum import ExemplarClustering, OnlineGreedy, OnlineKMeans, StreamKMeans, StreamSVC
+from modicum.drift import Change
+from modicum.evaluate import Prequential
 from modicum.kernels import Linear
 from modicum.plot import (
     accuracy_over_stream,
@@ -26,6 +28,7 @@ from modicum.plot import (
     nearest_similarities,
     predicted_and_true,
     prototype_map,
+    scores_over_stream,
     similarity_matrix,
     utility_over_stream,
     value_over_stream,
@@ -425,3 +428,15 @@ def test_labels_of_any_script_and_length():
     place_labels(axes, [(0.5, 0.5), (0.5, 0.2)], ["漢字 $x$ <b>", "long " * 50])
     assert [len(text.get_text()) <= 24 for text in axes.texts] == [True, True]
     assert "&lt;b&gt;" in as_svg(figure, "labels")
+
+
+def test_scores_over_stream_share_an_axis_and_show_where_errors_rose():
+    n_seen = np.array([100.0, 200.0, 300.0])
+    recent, overall = np.array([0.9, 0.5, 0.7]), np.array([0.9, 0.7, 0.7])
+    change = Change(180, 150, 0.4)
+    (axes,) = scores_over_stream(Prequential("accuracy", n_seen, overall, recent, n_seen, n_seen, [change])).axes
+    for line, expected in zip(axes.lines, (recent, overall), strict=False):
+        np.testing.assert_array_equal(line.get_ydata(), expected)
+    assert axes.lines[2].get_xdata() == [150, 150]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["recent rows", "all rows", "errors rose"]
+    assert axes.get_ylabel() == "accuracy"

@@ -62,7 +62,7 @@ class Found:
 
 
 def find_pieces(files: Files, n_shards: int) -> Found:
-    """The pieces of a source, at least as many as shards if that is possible: runs of row groups, files or even parts."""
+    """The pieces of a source, as many as shards or more if possible: runs of row groups, files or even parts."""
     rows = files.open()
     if rows.cuts is not None:
         step = -(-len(rows.cuts) // (PIECES * n_shards))

@@ -10,6 +10,7 @@ from modicum.plot.curves import (
     clusters_over_stream,
     components_over_stream,
     history_over_stream,
+    scores_over_stream,
     utility_over_stream,
     value_over_stream,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "regularization_path",
     "risk_by_points",
     "risk_time",
+    "scores_over_stream",
     "search_path",
     "segment_images",
     "similarity_matrix",

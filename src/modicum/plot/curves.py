@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from modicum.evaluate import Prequential
 from modicum.plot.formatting import short
 from modicum.plot.labels import PLACES, place_labels
 from modicum.plot.style import FONT, LIGHT, format_ticks, name_axes, new_figure
@@ -68,6 +69,18 @@ def history_over_stream(learner: Any, column: str, name: str | None = None) -> "
         axes.set_yscale("log")
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(lambda value, _: short(value))
+    return figure
+
+
+def scores_over_stream(scores: Prequential) -> "Figure":
+    """The score of recent rows and, faint, of all rows, by `evaluate.prequential`; dotted where errors rose."""
+    figure, axes = curve(scores.n_seen, scores.recent, scores.metric)
+    axes.lines[0].set_label("recent rows")
+    axes.plot(scores.n_seen, scores.overall, color=LIGHT["soft"], linewidth=0.8, label="all rows")
+    for number, change in enumerate(scores.changes):
+        label = None if number else "errors rose"
+        axes.axvline(change.since, color=LIGHT["ink"], linestyle=":", linewidth=1, label=label)
+    axes.legend(frameon=False, fontsize=FONT)
     return figure
 
 

@@ -1,6 +1,6 @@
-"""Steps between a reader and the user: cut, drop, shuffle, read ahead. Each is a generator of chunks."""
+"""Steps between a reader and the user: cut, drop, shuffle, read ahead, delay. Each is a generator of chunks."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, fields
@@ -109,6 +109,22 @@ def read_ahead(chunks: Generator[Chunk, None, Any]) -> Generator[Chunk, None, No
         while (chunk := ahead.result()) is not None:
             ahead = thread.submit(next, chunks, None)
             yield chunk
+
+
+def delayed(chunks: Iterable[Chunk], lag: int) -> Iterator[tuple[Chunk | None, Chunk | None]]:
+    """Each chunk beside the rows that are `lag` rows old after it; then what is left, beside None."""
+    held: list[Chunk] = []
+    for chunk in chunks:
+        held.append(chunk)
+        known = max(0, sum(map(len, held)) - lag)
+        if known:
+            waiting = _join(held)
+            held = [_pick(waiting, slice(known, None))] if known < len(waiting) else []
+            yield chunk, _pick(waiting, slice(0, known))
+        else:
+            yield chunk, None
+    if held:
+        yield None, _join(held)
 
 
 def _pick(chunk: Chunk, index: Any) -> Chunk:

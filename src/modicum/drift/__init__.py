@@ -1,0 +1,5 @@
+"""Where a stream changes."""
+
+from modicum.drift.adwin import Adwin, Change
+
+__all__ = ["Adwin", "Change"]
