@@ -110,7 +110,7 @@ def test_loaders(name):
 
 
 def stand_in(monkeypatch, **arrays):
-    monkeypatch.setattr(datasets, "_read", lambda name: arrays)
+    monkeypatch.setattr(datasets.published, "_read", lambda name: arrays)
 
 
 def test_principal_components_of_digits_keep_what_varies_most(monkeypatch):
