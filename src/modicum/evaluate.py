@@ -7,7 +7,7 @@ every row after it (gama2013, section 3.2). Where the error rises beyond chance,
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from modicum.contract.history import History
 from modicum.contract.learner import Learner
-from modicum.drift import Adwin, Change
+from modicum.drift import Change, ErrorWatch
 from modicum.exceptions import DataError
 from modicum.rows import n_rows
 from modicum.streams import Chunk, stream
@@ -25,7 +25,6 @@ from modicum.streams.chunks import delayed
 
 Z95 = 1.959964  # half the width of a 95% interval of a normal distribution, in standard deviations
 LEAST_PROBABILITY = 1e-15  # so that logarithms are finite
-LEAST = np.finfo(np.float64).tiny  # a divisor instead of 0
 
 
 @dataclass(frozen=True)
@@ -164,9 +163,8 @@ class _Scores:
 
     def __init__(self, metric: Metric, window: float, delta: float):
         self.metric = metric
-        self.detector = Adwin(delta)
+        self.watch = ErrorWatch(delta, is_bounded=metric.is_gain)
         self.changes: list[Change] = []
-        self.unit = 0.0  # of errors without a bound: the mean of the first ones after a change
         self.fading = np.exp(-1 / window)
         self.overall: np.ndarray | float = 0.0  # weighted sums of terms, and the sum of weights at the end
         self.recent: np.ndarray | float = 0.0
@@ -182,25 +180,8 @@ class _Scores:
         self.overall = self.overall + weight @ terms
         self.recent = self.recent * self.fading ** len(terms) + (weight * self.fading**age) @ terms
         if self.metric.is_of_rows:
-            self._watch(terms[:, 0], first)
-
-    def _watch(self, values: np.ndarray, first: int) -> None:
-        """Look for a rise of errors. Those without a bound are taken as e / (e + unit)."""
-        if self.metric.is_gain:
-            errors = 1 - values
-        else:
-            self.unit = self.unit or float(values.mean())
-            errors = values / np.maximum(values + self.unit, LEAST)
-        before = first - self.detector.n_seen
-        found = self.detector.add(errors)
-        self.changes += [
-            replace(change, row=change.row + before, since=change.since + before)
-            for change in found
-            if change.difference > 0
-        ]
-        if found and not self.metric.is_gain:  # a unit that followed the errors would hide their changes, or make some
-            self.unit = 0.0
-            self.detector = Adwin(self.detector.delta)
+            errors = 1 - terms[:, 0] if self.metric.is_gain else terms[:, 0]
+            self.changes += self.watch.add(errors, first)
 
     def values(self) -> tuple[float, float]:
         """The scores of all rows and of recent rows."""

@@ -182,6 +182,71 @@ def test_shares_sum_to_one_and_are_weights_before_it_is_full():
     assert (many.shares() > weight[many.row_ids] / 78).all()  # the rows that are left out are shared among the others
 
 
+# ---- fading ----------------------------------------------------------------------------------------------------------
+
+
+def faded(seed, size=SIZE, into=None, first=0, periods=3):
+    """Periods of four rows each; after each, all weights are halved."""
+    bottom = BottomK(size) if into is None else into
+    for period in range(periods):
+        sample((seed, period), [1, 3], first=first + 4 * period, into=bottom)
+        bottom.fade(0.5)
+    return bottom
+
+
+FADED = np.repeat([0.125, 0.25, 0.5], 4)  # weights at the end, of three periods
+
+
+def test_rows_are_kept_by_the_weight_that_they_have_now():
+    kept = np.zeros(N)
+    for seed in range(2000):
+        kept[faded(seed, size=1).row_ids] += 1
+    assert chisquare(kept, 2000 * FADED / FADED.sum()).pvalue > FALSE_ALARM
+
+
+def test_sets_are_those_of_a_weighted_draw():
+    """Pairs against successive draws without replacement, the law of exponential keys."""
+    share = FADED / FADED.sum()
+    expected = np.outer(share, share) / (1 - share)[:, None]
+    pairs = np.zeros((N, N))
+    for seed in range(2000):
+        bottom = faded(seed, size=2)
+        first, second = bottom.row_ids[np.argsort(bottom.keys)]
+        pairs[first, second] += 1
+    off = ~np.eye(N, dtype=bool)
+    assert chisquare(pairs[off], 2000 * expected[off]).pvalue > FALSE_ALARM
+
+
+def test_merged_faded_samples_follow_the_law_of_both():
+    kept = np.zeros(2 * N)
+    for seed in range(2000):
+        left = faded((1, seed), size=1)
+        left.merge(faded((2, seed), size=1, first=N))
+        kept[left.row_ids] += 1
+    both = np.concatenate([FADED, FADED])
+    assert chisquare(kept, 2000 * both / both.sum()).pvalue > FALSE_ALARM
+
+
+def test_shares_of_faded_rows_are_unbiased():
+    estimates = []
+    for seed in range(1000):
+        bottom = faded(seed, size=4)
+        estimates.append(bottom.total_weight * bottom.shares()[bottom.row_ids >= 8].sum())
+        assert bottom.total_weight == FADED.sum()
+    error = np.std(estimates) / np.sqrt(len(estimates))
+    assert abs(np.mean(estimates) - FADED[8:].sum()) < 5 * error + 0.02  # shares are scaled to sum to 1
+
+
+def test_a_sample_that_has_faded_to_nothing_is_valid():
+    bottom = sample(0, [5])
+    for _ in range(3000):
+        bottom.fade(0.5)
+    assert np.isfinite(bottom.shares()).all()
+    assert (bottom.keys <= bottom.threshold).all()
+    state.from_bytes(state.to_bytes({"it": bottom}))
+    assert set(sample(1, [SIZE], first=5, into=bottom).row_ids) == {5, 6, 7}
+
+
 def test_after_loading_it_continues_identically():
     bottom = sample(0, [30])
     again = state.from_bytes(state.to_bytes({"it": bottom}))["it"]

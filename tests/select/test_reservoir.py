@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import chisquare
 
 from modicum import Reservoir
 
@@ -61,6 +62,25 @@ def test_masses_estimate_the_weight_of_the_stream():
     assert model.point_weights_[model.point_ids_ < 500].sum() == pytest.approx(1500, rel=0.15)
     other = Reservoir(400, random_state=1).partial_fit(np.zeros((1000, 1)))
     assert model.merge(other).point_weights_.sum() == pytest.approx(4000)
+
+
+def test_with_a_half_life_rows_are_kept_by_their_weight_now():
+    """Inclusion of single rows in one-row samples, of shards in different places of their periods."""
+    half_life, kept = 5, np.zeros(20)
+    weights = np.exp2(-np.concatenate([np.arange(12, 0, -1), np.arange(8, 0, -1)]) / half_life)
+    for seed in range(1200):
+        west = Reservoir(1, half_life=half_life, random_state=2 * seed).partial_fit(np.arange(12.0)[:, None])
+        east = Reservoir(1, half_life=half_life, random_state=2 * seed + 1)
+        east.partial_fit(np.arange(12.0, 17.0)[:, None]).partial_fit(np.arange(17.0, 20.0)[:, None])
+        kept[int(west.merge(east).points_[0, 0])] += 1
+    assert chisquare(kept, 1200 * weights / weights.sum()).pvalue > 1e-6  # false alarms: one in a million
+
+
+def test_with_a_half_life_masses_are_those_of_now():
+    model = Reservoir(40, half_life=100, random_state=0).partial_fit(np.zeros((1030, 1)))
+    assert model.point_weights_.sum() == pytest.approx(np.exp2(-np.arange(1, 1031) / 100).sum())
+    few = Reservoir(40, half_life=10, random_state=0).partial_fit(np.zeros((15, 1)))
+    np.testing.assert_allclose(few.point_weights_, np.exp2((few.point_ids_ - 15) / 10))
 
 
 def test_picks_are_the_sample():

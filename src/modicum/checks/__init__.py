@@ -4,12 +4,25 @@
 >>> modicum.check_learner(modicum.Reservoir(5, random_state=0))
 
 Each check is a function of a learner that raises an AssertionError with an explanation. `CHECKS` lists them by family:
-input, stream, budget, resume, merge, weights, seed, threads, hostile, vocabulary, prose.
+input, stream, budget, resume, merge, weights, forgetting, seed, threads, hostile, vocabulary, prose.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
-from modicum.checks import budget, data, hostile, merge, prose, resume, seed, streams, threads, vocabulary, weights
+from modicum.checks import (
+    budget,
+    data,
+    forgetting,
+    hostile,
+    merge,
+    prose,
+    resume,
+    seed,
+    streams,
+    threads,
+    vocabulary,
+    weights,
+)
 from modicum.contract.learner import Learner
 
 CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
@@ -19,6 +32,7 @@ CHECKS: dict[str, Sequence[Callable[[Learner], None]]] = {
     "resume": resume.CHECKS,
     "merge": merge.CHECKS,
     "weights": weights.CHECKS,
+    "forgetting": forgetting.CHECKS,
     "seed": seed.CHECKS,
     "threads": threads.CHECKS,
     "hostile": hostile.CHECKS,

@@ -2,9 +2,11 @@
 
 from modicum.contract.checkpoint import Checkpoint
 from modicum.contract.clusterer import Clusterer
+from modicum.contract.forgetting import Forgetting
 from modicum.contract.guarantee import Guarantee
 from modicum.contract.learner import Learner, Traits
 from modicum.contract.loading import load
 from modicum.contract.picks import Picks
+from modicum.contract.watchful import Watchful
 
-__all__ = ["Checkpoint", "Clusterer", "Guarantee", "Learner", "Picks", "Traits", "load"]
+__all__ = ["Checkpoint", "Clusterer", "Forgetting", "Guarantee", "Learner", "Picks", "Traits", "Watchful", "load"]

@@ -44,6 +44,7 @@ class Traits:
     sparse: bool = False  # sparse matrices are supported, without densifying
     objects: bool = False  # lists of any Python objects are supported
     tables: bool = False  # tables with columns of any type are supported
+    forgets: bool = False  # half_life is supported
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -172,9 +173,7 @@ class Learner(Saving, Intake, BaseEstimator):
             self._rng = as_generator(getattr(self, "random_state", 0))  # without the parameter: deterministic
         try:
             with single_threaded_blas() if self._uses_blas() else nullcontext():
-                self._learn(X, y, weight, ids)
-            self._derived = {}
-            self.n_seen_ += n_rows(X)
+                self._learn_checked(X, y, weight, ids)
         except BaseException as error:
             if first:
                 self._forget()
@@ -185,6 +184,12 @@ class Learner(Saving, Intake, BaseEstimator):
             if isinstance(error, ArithmeticError):
                 raise DataError(f"{type(self).__name__}: numbers overflowed ({error}).") from error
             raise
+
+    def _learn_checked(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, ids: np.ndarray) -> None:
+        """Learn and count the rows of a chunk; `Forgetting` does so in pieces."""
+        self._learn(X, y, weight, ids)
+        self._derived = {}
+        self.n_seen_ += n_rows(X)
 
     def _check_chunk(self, X: Any, y: np.ndarray | None) -> None:
         """Hook: raise `DataError` for a chunk that passed all other checks but can't be learned; change nothing."""
@@ -256,7 +261,7 @@ class Learner(Saving, Intake, BaseEstimator):
         before = self._copy_of_state()
         try:
             with single_threaded_blas():
-                self._merge(other)
+                self._merge_checked(other)
             self._derived = {}
             self.n_seen_ += other.n_seen_
             self._position += other._position
@@ -280,6 +285,10 @@ class Learner(Saving, Intake, BaseEstimator):
     def _merge(self, other: Self) -> None:
         """Absorb the state of a fitted learner with equal parameters; `merge` adds up the counts of rows."""
         raise StateError(f"{type(self).__name__} can't be merged.")
+
+    def _merge_checked(self, other: Self) -> None:
+        """Merge with a valid partner; `Forgetting` brings both sides to the same time first."""
+        self._merge(other)
 
     def _finish(self) -> None:
         if not self._is_fitted():

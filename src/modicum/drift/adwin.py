@@ -7,9 +7,12 @@ import numpy as np
 
 from modicum._jit.adwin import watch
 from modicum.exceptions import DataError
+from modicum.rules.invariants import Array, Real, Scope, Whole
+from modicum.state.part import Part
 
 LEVELS = 48  # buckets of up to 2**47 values
 BUCKETS = 5  # of each level, M of the paper: the place of a change is known to about a fifth of its age
+MOST_ROWS = 2 ** (LEVELS - 2)  # so that the last level stays empty
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Change:
     difference: float
 
 
-class Adwin:
+class Adwin(Part):
     """Detector of changes in the mean of values between 0 and 1, such as errors or novelties of rows.
 
     It holds a window of the latest values, summarized in O(log n) numbers. Every few values it compares the means of
@@ -60,6 +63,16 @@ class Adwin:
     ----------
     bifet2007, section 3.
     """
+
+    _invariants = {
+        "delta": Real(above=0.0, high=1.0),
+        "every": Whole(1),
+        "n_seen": Whole(lambda its: _width_of(its), MOST_ROWS),
+        "noticed": Whole(-1, MOST_ROWS),
+        "counts": Array("int64", LEVELS, low=0, high=BUCKETS),
+        "sums": Array("float64", LEVELS, BUCKETS + 1, low=0.0),
+        "squares": Array("float64", LEVELS, BUCKETS + 1, low=0.0),
+    }
 
     def __init__(self, delta: float = 0.002, every: int = 32):
         if not 0 < delta < 1:
@@ -102,3 +115,10 @@ class Adwin:
                 changes.append(change)
                 self.noticed = change.row
         return changes
+
+
+def _width_of(its: Scope) -> int:
+    """Values in the window of a detector that is being checked."""
+    counts = its["counts"]
+    is_valid = isinstance(counts, np.ndarray) and counts.shape == (LEVELS,) and counts.dtype == np.int64
+    return int(counts @ (1 << np.arange(LEVELS))) if is_valid else 0

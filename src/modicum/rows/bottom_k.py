@@ -3,7 +3,8 @@
 efraimidis2006 (exponential keys), cohen2007 (bottom-k samples, their threshold and their weights). Every row has a key
 drawn from the exponential distribution with its weight as rate; the `size` smallest keys are kept, and the next
 smallest as the threshold. Then two samples merge exactly (keep the smallest keys of both), and row i, kept when its key
-is below the threshold t, represents w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight.
+is below the threshold t, represents w_i / P(key_i < t) = w_i / (1 - exp(-w_i t)) of the stream's weight. If all weights
+change by a factor, keys and threshold divided by it are distributed as if they had been drawn with the new weights.
 """
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from modicum.rows.slots import find_slots, put_values
 from modicum.rules.invariants import Array, Real, Whole
 from modicum.state.part import Part
+
+LEAST, MOST = 1e-300, 1e300  # of weights and keys that fade
 
 
 class BottomK(Part):
@@ -61,6 +64,14 @@ class BottomK(Part):
         for name in ("keys", "weights", "row_ids"):
             setattr(self, name, getattr(self, name)[stay])
         return stay
+
+    def fade(self, factor: float) -> None:
+        """Multiply the weights of all rows offered so far by a factor."""
+        self.total_weight *= factor
+        self.weights = np.maximum(self.weights * factor, LEAST)
+        self.keys = np.minimum(self.keys / factor, MOST)
+        if not self.is_everything:
+            self.threshold = min(self.threshold / factor, 2 * MOST)  # above all keys
 
     @property
     def is_everything(self) -> bool:

@@ -4,22 +4,24 @@ from typing import Any
 
 import numpy as np
 
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.forgetting import Forgetting
+from modicum.contract.learner import Traits
 from modicum.contract.picks import Picks
 from modicum.contract.validation import check_all_or_none, check_same_targets
 from modicum.rows import TARGET_BYTES, BottomK, Rows, RowsOf, are_objects, bytes_with_target, n_rows, put_values, take
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Array, Is
-from modicum.rules.params import BUDGET, NULL, RANDOM_STATE
+from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, Int
 
 SCALAR_BYTES = 256
 
 
-class Reservoir(Learner):
+class Reservoir(Forgetting):
     """Uniform sample of a stream, kept in a fixed number of rows.
 
     Each row draws a random key and the rows with the smallest keys are kept, so early and late rows are equally likely.
-    With `sample_weight`, rows are drawn in proportion to it, without replacement.
+    With `sample_weight`, rows are drawn in proportion to it, without replacement; with `half_life`, recent rows are
+    preferred, as if their weight had halved every so many rows.
 
     Guarantee: every set of `budget` rows seen so far is equally likely to be the sample; this also holds after `merge`
     of samples drawn with different seeds (with one seed, all shards would draw the same positions). The sum of
@@ -31,6 +33,8 @@ class Reservoir(Learner):
     ----------
     budget : int or str, default=100
         Rows to keep, or a size such as "64 MiB" for everything held.
+    half_life : int or None, default=None
+        Rows after which the weight of a row has halved. None: rows of all times weigh the same.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -41,7 +45,8 @@ class Reservoir(Learner):
     targets_ : ndarray of shape (n_retained_,) or None
         Their targets, if the stream has any.
     point_weights_ : ndarray of shape (n_retained_,)
-        The weight of the stream that each represents; the sum is the total weight of the stream.
+        The weight of the stream that each represents; the sum is the total weight of the stream. With `half_life`,
+        weights are those of now: the next row would weigh 1.
 
     Examples
     --------
@@ -55,22 +60,24 @@ class Reservoir(Learner):
 
     References
     ----------
-    efraimidis2006, A-Res and its exponential jumps. cohen2007, section 3 (weights of a bottom-k sample).
+    efraimidis2006, A-Res and its exponential jumps. cohen2007, section 3 (weights of a bottom-k sample). cormode2009
+    (samples with forward decay).
     Departures: the keys below the threshold are drawn for a whole chunk, as points of a Poisson process;
     `point_weights_` are scaled to sum to the total weight.
     """
 
-    traits = Traits(merge="exact", weights=True, sparse=True, objects=True)
+    traits = Traits(merge="exact", weights=True, sparse=True, objects=True, forgets=True)
     _count_param = "budget"
-    _constraints = {"budget": [BUDGET], "random_state": [RANDOM_STATE]}
+    _constraints = {"budget": [BUDGET], "half_life": [NULL, Int(1)], "random_state": [RANDOM_STATE]}
     _invariants = {
         "_sample": Is(BottomK, n="n"),
         "_rows": RowsOf("n"),
         "_targets": [NULL, Array(None, "n", finite=False)],
     }
 
-    def __init__(self, budget: int | str = 100, *, random_state: Any = None):
+    def __init__(self, budget: int | str = 100, *, half_life: int | None = None, random_state: Any = None):
         self.budget = budget
+        self.half_life = half_life
         self.random_state = random_state
 
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
@@ -99,7 +106,7 @@ class Reservoir(Learner):
 
     @property
     def point_weights_(self) -> np.ndarray:
-        return self._sample.total_weight * self._sample.shares()
+        return self._sample.total_weight / self._unit() * self._sample.shares()
 
     def picks(self) -> Picks:
         """The sample, with ids, weights and targets."""
@@ -129,6 +136,9 @@ class Reservoir(Learner):
         slots, chosen = self._sample.offer(n_rows(X), weight, row_ids, self._rng)
         self._keep(slots, take(X, chosen), None if y is None else y[chosen])
         self._hold_budget(len(self._sample), 1, self._shrink)
+
+    def _fade(self, factor: float) -> None:
+        self._sample.fade(factor)
 
     def _shrink(self, size: int) -> None:
         stay = self._sample.shrink_to(size)
