@@ -154,7 +154,7 @@ class TestState:
             model.partial_fit(rows_of(20))
 
     def test_a_chunk_that_fails_in_a_later_piece_changes_nothing(self):
-        class Failing(Weighed):
+        class _Breaking(Weighed):
             def _learn(self, X, y, weight, row_ids):
                 super()._learn(X, y, weight, row_ids)
                 if self.n_seen_ > 100:
@@ -163,7 +163,7 @@ class TestState:
             def _may_fail_midway(self):
                 return True
 
-        model = Failing().partial_fit(rows_of(30))
+        model = _Breaking().partial_fit(rows_of(30))
         before = model.to_bytes()
         with pytest.raises(MemoryError):
             model.partial_fit(rows_of(300))
