@@ -6,6 +6,7 @@
     ├── StateError (ValueError)           a state file that can't be read, or states that can't be merged
     └── MissingExtraError (ImportError)   an optional package is not installed
     DataWarning (UserWarning)             rows that can be learned from, but that may not be what was meant
+    └── OrderWarning                      rows that seem to be sorted
 
 Each message says what was expected, what was found and, if there is one, the remedy.
 """
@@ -33,3 +34,7 @@ class MissingExtraError(ModicumError, ImportError):
 
 class DataWarning(UserWarning):
     """Rows that can be learned from, but that may not be what was meant."""
+
+
+class OrderWarning(DataWarning):
+    """Rows that seem to be sorted, where rows in random order would teach more."""

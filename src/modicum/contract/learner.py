@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from modicum.contract.guard import Guard, once_fitted, one_at_a_time
 from modicum.contract.intake import Intake
 from modicum.contract.merging import check_merged, check_partner, check_same_rows, is_same_value
+from modicum.contract.order import InOrder
 from modicum.contract.picks import Picks
 from modicum.contract.saving import Saving
 from modicum.contract.validation import check_columns, warn_of_scales
@@ -53,7 +54,7 @@ class Traits:
         return ("dense", *(kind for kind, can in more.items() if can))
 
 
-class Learner(Saving, Intake, BaseEstimator):
+class Learner(Saving, Intake, InOrder, BaseEstimator):
     """Base of all learners.
 
     A subclass declares `traits`, `_constraints` on its parameters and `_invariants` of its state, and writes `_learn`
@@ -160,7 +161,9 @@ class Learner(Saving, Intake, BaseEstimator):
             self._check_chunk(X, y)
             if self._adds_up_columns and not self._is_fitted() and "_is_prepared" not in vars(self):
                 warn_of_scales(type(self).__name__, X, getattr(self, "feature_names_in_", None))
+            self._watch_order()
             self._learn_or_undo(X, y, weight, ids)
+            self._look_at_order(X, y)
         if self._is_fitted():
             self._position += len(given)
 
@@ -225,6 +228,7 @@ class Learner(Saving, Intake, BaseEstimator):
         if self._is_fitted() and not self.traits.tables:  # columns of tables are found by name
             check_columns(f"{type(self).__name__}.learn", self.column_names_, chunks.columns)
         self._expect_columns(chunks)
+        self._watch_order(chunks.columns)
         for chunk in chunks:
             self.partial_fit(chunk.X, chunk.y, chunk.sample_weight, chunk.row_ids)
             if self._is_fitted() and chunks.columns is not None:
@@ -295,6 +299,7 @@ class Learner(Saving, Intake, BaseEstimator):
             raise DataError(
                 f"{type(self).__name__}: there are no rows, or all have weight zero; at least 1 is required."
             )
+        self._look_at_order()
         with single_threaded_blas() if self._uses_blas() else nullcontext():
             self._guard().run(self._end_of_stream)
 

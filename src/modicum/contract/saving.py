@@ -18,7 +18,7 @@ _FOREIGN = re.compile(r"_sklearn_|_skl_|_parent_|_metadata_|_lock$")  # set on e
 class Saving(BaseEstimator):
     """Saving and loading. The state is every attribute that is neither a parameter nor listed in `_unsaved`."""
 
-    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn", "_reset", "_is_prepared")
+    _unsaved: ClassVar[tuple[str, ...]] = ("_source", "_derived", "_torn", "_reset", "_is_prepared", "_order")
     _dtype: str
     _kind: str
 

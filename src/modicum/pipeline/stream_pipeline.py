@@ -226,6 +226,7 @@ class StreamPipeline(TakesTables):
         """The learner, with a seed, and with what of its budget the preparations and the records leave."""
         learner = clone(self.steps[-1][1])
         learner._is_prepared = len(preparations) > 0
+        _watch_order_of(learner, preparations)
         params = learner.get_params(deep=False)
         if "random_state" in params and params["random_state"] is None and self.random_state is not None:
             learner.set_params(random_state=int(self._rng.integers(2**31)))
@@ -335,6 +336,7 @@ class StreamPipeline(TakesTables):
                 "from. Fill them in with missing impute, or leave such columns out."
             )
         if self._fitted is not None and self._fitted[-1]._is_fitted():
+            self._fitted[-1]._look_at_order()
             self._fitted[-1]._guard().run(self._fitted[-1]._end_of_stream)
 
     @classmethod
@@ -622,6 +624,15 @@ def _name_columns(fitted: Sequence[Any]) -> None:
         or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
     ):
         fitted[-1]._column_names = list(first.get_feature_names_out())
+
+
+def _watch_order_of(learner: Learner, preparations: Sequence[Any]) -> None:
+    """Let a learner watch the order of its rows; columns made of times may rise."""
+    if len(preparations) == 1 and isinstance(encoder := preparations[0], TableEncoder):
+        times = {name for column in encoder._columns if column.kind == "time" for name in column.names}
+        learner._watch_order(list(encoder.get_feature_names_out()), times)
+    else:
+        learner._watch_order()
 
 
 def _with_form_of(ours: Learner, theirs: Learner) -> Learner:

@@ -119,6 +119,7 @@ class SparseGPRegressor(Regressor):
     variances are scaled to the errors seen; `merge` is ours.
     """
 
+    _minds_order = True
     traits = Traits(merge="approximate", sparse=True, objects=True)
     _constraints = {
         "n_active": [Int(1)],

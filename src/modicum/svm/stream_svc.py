@@ -139,6 +139,7 @@ class StreamSVC(ClassifierMixin, Learner):
     first rows (`n_initial`); the intercept, the tournament, late classes and `merge` are ours.
     """
 
+    _minds_order = True
     _constraints = {
         "C": [POSITIVE, OneOf("auto"), Where(_is_grid, "a list of such numbers to choose from")],
         "ellipsoid": [NULL, OneOf("auto", "diagonal", "full")],
