@@ -185,3 +185,12 @@ def test_the_watch_changes_no_state():
     with warnings.catch_warnings(action="ignore", category=OrderWarning):
         states = [svc.partial_fit(X[600:], y[600:]).to_bytes() for svc in (first, again, loaded)]
     assert states[0] == states[1] == states[2]
+
+
+def test_a_warning_that_is_raised_leaves_a_whole_learner():
+    X, y = classes_in_order()
+    svc = modicum.StreamSVC(random_state=0)
+    with pytest.raises(OrderWarning):  # pytest is told to raise warnings
+        svc.partial_fit(X, y)
+    assert (svc.n_seen_, svc._position) == (len(X), len(X))
+    svc.partial_fit(X, y)

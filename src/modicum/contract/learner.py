@@ -163,9 +163,9 @@ class Learner(Saving, Intake, InOrder, BaseEstimator):
                 warn_of_scales(type(self).__name__, X, getattr(self, "feature_names_in_", None))
             self._watch_order()
             self._learn_or_undo(X, y, weight, ids)
-            self._look_at_order(X, y)
         if self._is_fitted():
             self._position += len(given)
+            self._look_at_order(X, y)
 
     def _learn_or_undo(self, X: Any, y: Any, weight: np.ndarray | None, ids: np.ndarray) -> None:
         """Learn a chunk; on failure restore the state before it, or mark the state as torn."""

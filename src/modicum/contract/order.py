@@ -38,7 +38,10 @@ class InOrder(BaseEstimator):
         """Watch X and y or, without them, judge the rows so far; warn if their order is suspicious."""
         if (watch := vars(self).get("_order")) is None:
             return
-        if found := watch.add(*rows) if rows else watch.judge():
+        found = watch.add(*rows) if rows else watch.judge()
+        if watch.is_done:
+            del self._order
+        if found:
             in_time = "If this is the order of time, set half_life. " if hasattr(self, "half_life") else ""
             warnings.warn(
                 f"{type(self).__name__}: {found}. What is learned in this order may be much worse. Mix the rows with "
@@ -47,8 +50,6 @@ class InOrder(BaseEstimator):
                 OrderWarning,
                 stacklevel=2,
             )
-        if watch.is_done:
-            del self._order
 
 
 class OrderWatch:
