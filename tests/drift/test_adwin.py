@@ -89,6 +89,31 @@ def test_false_alarms_are_rarer_than_delta(draw):
     assert alarms <= 0.5 * runs  # and in fact far rarer, as comparisons of one window are nearly the same
 
 
+DRAWS = {
+    "rare": lambda rng, n: rng.random(n) < 0.01,
+    "even": lambda rng, n: rng.random(n) < 0.5,
+    "extreme": lambda rng, n: rng.beta(0.2, 0.2, n),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_a_still_stream_of_20_000_values_has_an_alarm_once_in_a_hundred_at_most(draw):
+    """By default; there was one in 3,000 streams, so that three of 100 would come by chance once in 100,000 runs."""
+    rng = np.random.default_rng(4)
+    assert sum(bool(Adwin().add(DRAWS[draw](rng, 20_000))) for _ in range(100)) <= 2
+
+
+@pytest.mark.parametrize(("before", "after", "within"), [(0.1, 0.3, 250), (0.3, 0.5, 350), (0.02, 0.1, 450)])
+def test_a_rise_of_a_share_is_noticed_soon_and_placed_well(before, after, within):
+    """In nine of ten streams: after 10,000 still values, its 90% quantile is 175, 242 and 304 values."""
+    rng, n, runs = np.random.default_rng(5), 10_000, 40
+    found = [Adwin().add(rng.random(n + 1000) < np.repeat([before, after], [n, 1000])) for _ in range(runs)]
+    late = [next(change for change in changes if change.row >= n) for changes in found]
+    assert sum(change.row < n + within for change in late) >= 0.9 * runs
+    assert np.median([abs(change.since - n) for change in late]) < 50
+    assert all(change.difference > 0 for change in late)
+
+
 def test_the_window_of_a_still_stream_grows_in_few_bytes():
     detector = Adwin()
     detector.add(np.random.default_rng(3).random(200_000))
