@@ -81,6 +81,7 @@ LEARNERS = {
     "BlockGreedy": [
         modicum.BlockGreedy(12, block_size=3),
         modicum.BlockGreedy(None, budget="48 KiB"),
+        modicum.BlockGreedy(12, block_size=3, neighbors=4),
         modicum.BlockGreedy(8, budget=10, neighbors=0),
     ],
     "PrototypeRegressor": [

@@ -229,7 +229,11 @@ def attack_swaps(seeds):
         F = log_det(X, kernel, lam)
         min_gain = float(rng.choice([0.0, 1e-3, 0.1]))
         params = {"kernel": kernel, "regularization": lam, "min_gain": min_gain}
-        block = {"block_size": int(rng.integers(1, 4)), "neighbors": int(rng.integers(3)), "random_state": 0}
+        block = {
+            "block_size": int(rng.integers(1, 4)),
+            "neighbors": (None, 0, 1, 2)[rng.integers(4)],
+            "random_state": 0,
+        }
         for model in (OnlineGreedy(k, **params), BlockGreedy(k, **block, **params)):
             model = learn(model, X, rng)
             count.check(model, F, lambda guarantee: False)
@@ -409,12 +413,12 @@ def test_rows_of_another_shard_are_not_taken_for_chosen_ones():
 
 def test_block_greedy_counts_its_caution():
     X = np.random.default_rng(0).normal(size=(3000, 5))
-    model = BlockGreedy(50, random_state=0).fit(X)
+    model = BlockGreedy(50, neighbors=10, random_state=0).fit(X)
     assert model._objective.caution > 1.0
     assert model.guarantee().required_gain >= 1.5 * model.min_gain * model.value_
 
 
-@pytest.mark.parametrize("neighbors", [0, 4])
+@pytest.mark.parametrize("neighbors", [None, 0, 4])
 @pytest.mark.parametrize("width", [0.7, 2.0, 6.0])
 def test_block_greedy_underestimates_swaps_by_at_most_the_stated_error(width, neighbors):
     """Rows that it refuses gain at most required_gain + estimate_error by replacing its least useful prototype."""

@@ -55,7 +55,7 @@ def prototypes(blobs):
 
 @pytest.fixture(scope="session")
 def blocks(blobs):
-    return BlockGreedy(30, block_size=6, random_state=0).fit(stream(blobs, chunk_size=100))
+    return BlockGreedy(30, block_size=6, neighbors=10, random_state=0).fit(stream(blobs, chunk_size=100))
 
 
 @pytest.fixture(scope="session")

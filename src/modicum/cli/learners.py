@@ -99,7 +99,7 @@ WISHES: Mapping[str, Mapping[str, Entry]] = {
         ),
         "OnlineGreedy": Entry("Rows that differ as much as possible.", (), ("kernel",), "-k 20"),
         "BlockGreedy": Entry(
-            "Rows that differ, at a cost linear in their number: for many of them.", (), ("kernel",), "-k 20"
+            "The same by blocks of similar rows: faster for hundreds of them.", (), ("kernel", "neighbors"), "-k 20"
         ),
         "StreamGreedy": Entry(
             "Rows that are best by an objective, by swaps.", (), ("objective",), "-k 20 --objective variance"

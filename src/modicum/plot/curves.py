@@ -29,10 +29,10 @@ def utility_over_stream(learner: Any, *, loss: bool = False) -> "Figure":
 def value_over_stream(selector: Any, name: str = "value", changes: str = "swaps", *, sign: float = 1.0) -> "Figure":
     """The value of a selector's objective, and its changes as a faint second curve.
 
-    With a `sign` of -1, minus the value. `BlockGreedy` decides by an estimate: the curve is the estimate, and a dot at
-    its end the true value.
+    With a `sign` of -1, minus the value. `BlockGreedy` with a number of neighbors decides by an estimate: the curve is
+    the estimate, and a dot at its end the true value.
     """
-    history, estimated = selector.history_, isinstance(selector, BlockGreedy)
+    history, estimated = selector.history_, isinstance(selector, BlockGreedy) and selector.neighbors is not None
     n_seen = history["n_seen"]
     figure, axes = curve(n_seen, sign * history["value"], f"{name} (estimate)" if estimated else name)
     second_curve(axes, n_seen, history["swaps"], changes)

@@ -8,13 +8,15 @@ from modicum._jit import block_greedy as jit
 from modicum.kernels import Kernel
 from modicum.rows import Rows, RowsOf, n_rows, take
 from modicum.rules.invariants import Array, Is, Real, Whole
-from modicum.select.blocks.clustering import cluster, means_of, spread_means
+from modicum.select.blocks.clustering import cluster, spread_means
 from modicum.select.blocks.diagonal import BlockDiagonal
 from modicum.select.blocks.neighbors import Neighbors
 from modicum.select.objectives.logdet import SMALLEST_LEFT
 from modicum.state.part import Part
 
 REALIZED = 0.01  # the share of the estimated gains that must have been realized: estimates are usually far too high
+
+AGAIN = 8  # clusterings per `n_prototypes` new prototypes, at most
 
 
 class BlockSet(Part):
@@ -73,6 +75,10 @@ class BlockSet(Part):
     def least_gain(self) -> float:
         return float(np.log(self.lam))
 
+    def block_of_slots(self) -> np.ndarray:
+        """The block of each prototype."""
+        return self.blocks.block_of_slots(self.n_chosen)
+
     def required_gain(self, min_gain: float) -> float:
         """What the estimated gain of a swap must exceed."""
         return self.caution * min_gain * abs(self.value_now)
@@ -84,9 +90,9 @@ class BlockSet(Part):
         self.chosen.put(np.arange(n_rows(X)), X)
         K = self.kernel(X, X)
         self.value_then = self._log_det(K)
-        self._rebuild(K, spread_means(K, len(self.blocks.sizes), rng))
+        self._rebuild(K, rng)
 
-    def offer(self, X: Any, min_gain: float) -> list[tuple[int, int]]:
+    def offer(self, X: Any, min_gain: float, rng: np.random.Generator) -> list[tuple[int, int]]:
         """Offer candidates in their order; returns the swaps as (candidate, slot) pairs."""
         K, own = self.kernel(X, self.chosen.values), self.kernel.diagonal(X)
         floor, start = self._floor(own), 0
@@ -116,8 +122,8 @@ class BlockSet(Part):
             self._exchange(block, leaves, index, K[i], own[i], floor)
             self.claimed += float(np.log(factor))
             changes.append((i, slot))
-            if self.n_new == self.n_chosen:
-                self._cluster_again()
+            if self.n_new == self.n_chosen or self._is_short_of_room(block):
+                self._cluster_again(rng)
             K[start:, slot] = self.kernel(row, take(X, slice(start, None)))[0]
         return changes
 
@@ -130,8 +136,15 @@ class BlockSet(Part):
         self.n_new += 1
         self.neighbors.replace(slot, k, self.kernel, self.chosen.values, self.own, self.lam, floor)
 
-    def _cluster_again(self) -> None:
-        """Cluster again, and compare the gain since the last time with the estimated gains of the swaps.
+    def _is_short_of_room(self, block: int) -> bool:
+        """Whether a block is full, and the last clustering is not too recent.
+
+        Rows near a full block can only replace its own members, and rows of a new region may all belong to one.
+        """
+        return self.blocks.sizes[block] == self.blocks.capacity and self.n_new >= self.n_chosen / AGAIN
+
+    def _cluster_again(self, rng: np.random.Generator) -> None:
+        """Cluster again from new means, and compare the gain since the last time with the estimated gains of the swaps.
 
         Where the kernel is wide compared with a block, equally useful prototypes keep replacing each other. A larger
         required gain, each time that little of the estimated gains was realized, ends this.
@@ -141,16 +154,15 @@ class BlockSet(Part):
         is_realized = self.value_then - before >= REALIZED * self.claimed
         self.caution = max(1.0, self.caution / 2) if is_realized else 2 * self.caution
         self.claimed = 0.0
-        self._rebuild(K, means_of(self.blocks.block_of_slots(self.n_chosen), len(self.blocks.sizes)))
+        self._rebuild(K, rng)
 
-    def _rebuild(self, K: np.ndarray, means: np.ndarray) -> None:
-        """Compute blocks and neighbors from the kernel matrix of the prototypes, clustered from these means."""
-        floor = self._floor(np.diagonal(K))
+    def _rebuild(self, K: np.ndarray, rng: np.random.Generator) -> None:
+        """Compute blocks and neighbors from the kernel matrix of the prototypes."""
+        floor, means = self._floor(np.diagonal(K)), spread_means(K, len(self.blocks.sizes), rng)
         self.own[:] = np.diagonal(K)
         self.blocks.rebuild(K, cluster(K, means, self.blocks.capacity), self.lam, floor)
         self.n_new, self.estimate_then = 0, self.estimate
-        for slot in range(len(K) if self.neighbors.m else 0):
-            self.neighbors.find(slot, K[slot], self.kernel, self.chosen.values, self.own, self.lam, floor)
+        self.neighbors.rebuild(K, self.lam, floor)
 
     def _floor(self, own: np.ndarray) -> float:
         """No set of rows leaves less variance of another than lambda; less is due to rounding of kernel values."""
@@ -172,7 +184,7 @@ class BlockSet(Part):
         K, slots = self.kernel(self.chosen.values, self.chosen.values), np.arange(self.n_chosen)
         true = -np.log(np.linalg.inv(K + self.lam * np.eye(len(K))).diagonal() * self.lam)
         estimated = -np.log(np.maximum(self.neighbors.spare, self.blocks.precisions(self.n_chosen)) * self.lam)
-        block_of = self.blocks.block_of_slots(self.n_chosen)
+        block_of = self.block_of_slots()
         full = [slots[block_of == block] for block in np.flatnonzero(self.blocks.sizes == self.blocks.capacity)]
         least = [choice[estimated[choice].argmin()] for choice in (slots, *full)]
         worst = least[int(estimated[least].argmax())]

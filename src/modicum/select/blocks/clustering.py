@@ -8,11 +8,14 @@ import numpy as np
 from modicum._jit import block_greedy as jit
 
 
-def cluster(K: np.ndarray, means: np.ndarray, capacity: int) -> np.ndarray:
-    """The block of each row, of at most `capacity` rows each, by k-means from the given means."""
+def cluster(K: np.ndarray, means: np.ndarray, capacity: int, rounds: int | None = None) -> np.ndarray:
+    """The block of each row, of at most `capacity` rows each, by k-means from the given means.
+
+    `rounds` at most; None: as many as the paper allows.
+    """
     n_blocks = means.shape[1]
     block_of, sizes = np.empty(len(K), np.int64), np.empty(n_blocks, np.int64)
-    for _ in range(max(2, len(K) // n_blocks)):  # the paper's limit: exact clusters are not needed
+    for _ in range(rounds or max(2, len(K) // n_blocks)):  # exact clusters are not needed
         shared = K @ means
         distance = np.diagonal(K)[:, None] - 2 * shared + np.einsum("ij,ij->j", means, shared)
         before = block_of.copy()

@@ -48,6 +48,19 @@ class Neighbors(Part):
         """What the loops need."""
         return self.near, self.similar, self.among, self.counts, self.spare
 
+    def rebuild(self, K: np.ndarray, lam: float, floor: float) -> None:
+        """Find the neighbors of all prototypes, whose kernel matrix is K."""
+        if not self.m:
+            return
+        others = np.abs(K)
+        np.fill_diagonal(others, -1.0)
+        self.near[:] = np.sort(np.argpartition(-others, self.m - 1, axis=1)[:, : self.m], axis=1)
+        self.similar[:] = np.take_along_axis(K, self.near, axis=1)
+        self.among[:] = K[self.near[:, :, None], self.near[:, None, :]]
+        self.counts[:] = self.m
+        for slot in range(len(K)):
+            jit.spare_among(slot, K.diagonal(), lam, floor, self.counts, self.similar, self.among, self.spare)
+
     def replace(
         self, slot: int, k: np.ndarray, kernel: Kernel, rows: Any, own: np.ndarray, lam: float, floor: float
     ) -> None:

@@ -120,10 +120,13 @@ class LogDet(Part):
 class LogDetBlock:
     """Candidates with their kernel values against the chosen rows, kept up to date as the set changes.
 
-    A candidate that was chosen has a gain of minus infinity: it is not chosen twice.
+    A candidate that was chosen has a gain of minus infinity: it is not chosen twice. `to_chosen` are those kernel
+    values, where they are known.
     """
 
-    def __init__(self, objective: LogDet, candidates: Any, among: np.ndarray | None):
+    def __init__(
+        self, objective: LogDet, candidates: Any, among: np.ndarray | None = None, to_chosen: np.ndarray | None = None
+    ):
         kernel: Kernel = objective.kernel
         self.objective = objective
         self.candidates = candidates
@@ -134,7 +137,7 @@ class LogDetBlock:
         n, shape = objective.n_chosen, (len(self._own), objective.limit)
         self.K, self.U, self.v = np.zeros(shape), np.zeros(shape), self._own.copy()
         if n:
-            self.K[:, :n] = kernel(candidates, objective.chosen.values)
+            self.K[:, :n] = kernel(candidates, objective.chosen.values) if to_chosen is None else to_chosen
             np.matmul(self.K[:, :n], objective.inverse.inverse, out=self.U[:, :n])
             self.v -= np.einsum("ij,ij->i", self.K[:, :n], self.U[:, :n])
 
