@@ -16,16 +16,29 @@ def chosen_class(decision):
 
 
 @compiled
-def count_mistakes(decisions, codes, weight, totals):
-    """Add the weight of misclassified rows, and the weighted squares of margin violations, to `totals`."""
+def judge(decisions, codes, weight, fading, changing, leader, totals, answers):
+    """Count the mistakes of candidates, and copy the decision values of the one that leads before each row.
+
+    The weight of misclassified rows, and the weighted squares of margin violations, are added to `totals`, which are
+    multiplied by `fading` before each row. If the leader is `changing`, it is whoever has fewer mistakes. Returns the
+    last one.
+    """
     for i in range(codes.shape[0]):
-        if chosen_class(decisions[i]) != codes[i]:
-            totals[0] += weight[i]
-        for k in range(decisions.shape[1]):
-            positive = codes[i] == (1 if decisions.shape[1] == 1 else k)
-            violation = 1.0 - (decisions[i, k] if positive else -decisions[i, k])
-            if violation > 0.0:
-                totals[1] += weight[i] * violation * violation
+        answers[i] = decisions[leader, i]
+        for e in range(decisions.shape[0]):
+            totals[e] *= fading
+            if chosen_class(decisions[e, i]) != codes[i]:
+                totals[e, 0] += weight[i]
+            for k in range(decisions.shape[2]):
+                positive = codes[i] == (1 if decisions.shape[2] == 1 else k)
+                violation = 1.0 - (decisions[e, i, k] if positive else -decisions[e, i, k])
+                if violation > 0.0:
+                    totals[e, 1] += weight[i] * violation * violation
+        if changing:
+            for e in range(decisions.shape[0]):
+                if totals[e, 0] < totals[leader, 0]:
+                    leader = e
+    return leader
 
 
 @compiled

@@ -85,3 +85,43 @@ def learn_full(Z, sign, cost, mean, S, decisions):
                     S[j, k] -= gain * (u[j] * u[k])
             changes += 1
     return changes
+
+
+@compiled_sums
+def learn_constant(Z, sign, cost, weights, decisions):
+    """Learn dense rows with the identity as covariance, whatever was learned (crammer2006, PA-II)."""
+    changes = 0
+    for i in range(Z.shape[0]):
+        z = Z[i]
+        decision = spread = 0.0
+        for j in range(z.shape[0]):
+            decision += weights[j] * z[j]
+            spread += z[j] * z[j]
+        decisions[i] = decision
+        missing = 1.0 - sign[i] * decision
+        if missing > 0.0:
+            step = missing * sign[i] / (spread + 1.0 / cost[i])
+            for j in range(z.shape[0]):
+                weights[j] += step * z[j]
+            changes += 1
+    return changes
+
+
+@compiled_sums
+def learn_constant_sparse(data, indices, indptr, sign, cost, weights, decisions):
+    """The same for sparse rows."""
+    changes = 0
+    for i in range(indptr.shape[0] - 1):
+        z, at = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        decision = spread = 0.0
+        for a in range(z.shape[0]):
+            decision += weights[at[a]] * z[a]
+            spread += z[a] * z[a]
+        decisions[i] = decision
+        missing = 1.0 - sign[i] * decision
+        if missing > 0.0:
+            step = missing * sign[i] / (spread + 1.0 / cost[i])
+            for a in range(z.shape[0]):
+                weights[at[a]] += step * z[a]
+            changes += 1
+    return changes

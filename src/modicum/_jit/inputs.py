@@ -10,12 +10,13 @@ SMALLEST = 1e-290  # a smaller sum of squares has lost its digits, or its invers
 
 
 @compiled_sums
-def track_and_prepare(X, weight, totals, moments, scale, normalize, constant, Z):
+def track_and_prepare(X, weight, totals, moments, rise, scale, normalize, constant, Z):
     """Prepare rows, each with the mean and deviations of the rows up to and including it. Returns how many are zero.
 
     `moments` holds the mean of each column and, for scaling, the sum of its squared deviations and the factor of
     deviations, so that squared lengths of rows are 1 on average; `totals` the weight of all rows, and the weight at
-    which the factors were last updated.
+    which the factors were last updated; they are once it has risen by a factor `rise`. A deviation that has faded may
+    be far too small for the next row: then the factors are those of every row.
     """
     mean, squares, factors = moments[0], moments[1], moments[2]
     zeros = 0
@@ -32,7 +33,7 @@ def track_and_prepare(X, weight, totals, moments, scale, normalize, constant, Z)
         else:
             for j in range(x.shape[0]):
                 mean[j] += share * (x[j] - mean[j])
-        if scale and totals[0] > 1.01 * totals[1]:  # roots for every row would take most of the time
+        if scale and totals[0] > rise * totals[1]:
             totals[1] = totals[0]
             for j in range(x.shape[0]):
                 factors[j] = math.sqrt(totals[0] / squares[j] / x.shape[0]) if squares[j] > SMALLEST else 0.0

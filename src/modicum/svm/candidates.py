@@ -12,7 +12,8 @@ from modicum.kernels import Kernel, Linear, Normalized, as_kernel
 from modicum.kernels.stationary import Stationary
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
-from modicum.svm.ellipsoid import Diagonal, Full, SparseDiagonal
+from modicum.svm.clock import Clock
+from modicum.svm.ellipsoid import Constant, Diagonal, Full, SparseDiagonal
 from modicum.svm.inputs import Inputs, Raw
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
@@ -22,6 +23,9 @@ from modicum.svm.tournament import Entrant, Tournament
 
 ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
 BALL_COSTS = (0.1, 1.0, 10.0)
+HALF_LIVES = (64, 256, 1024)  # what half_life="auto" tries, beside None; a finer ladder gains less than 0.2 points
+STEP_COSTS = (0.1, 1.0)  # and machines without any memory but the mean, with these values of C
+INPUT_MEMORY = 1024  # half-life of the means and deviations of columns that they share
 WIDEST_FULL = 64  # columns, the constant included, up to which a full covariance matrix costs little
 LOOKAHEAD = 10
 N_INITIAL = 512
@@ -46,6 +50,7 @@ class Candidates:
     center: bool | str
     scale: bool | str
     normalize: bool | str
+    half_life: int | str | None
 
     @classmethod
     def of(cls, learner: Any) -> Self:
@@ -78,6 +83,10 @@ class Candidates:
             (self.scale is True and self.center is False, "scale=True needs center=True: it divides by deviations"),
             (self.is_ellipsoid and self.lookahead != LOOKAHEAD, "lookahead is for balls: it needs ellipsoid=None"),
             (self.is_ellipsoid and self.n_initial != N_INITIAL, "n_initial is for balls: it needs ellipsoid=None"),
+            (
+                self.half_life is not None and not self.is_ellipsoid,
+                "half_life needs an ellipsoid; a ball encloses all rows that it has seen, and can't forget one",
+            ),
             (self.n_balls > 1 and self.lookahead != LOOKAHEAD, "lookahead needs n_balls=1"),
         ):
             if is_wrong:
@@ -91,9 +100,40 @@ class Candidates:
 
     def tournament(self, X: Any, kind: str, *, eliminate: bool) -> Tournament:
         """An entrant for each candidate, for rows like X."""
-        inputs, machine = self._preparations(X, kind), self._machine(X, kind)
-        entrants = [Entrant(i, C, OneVsRest(machine.copied())) for i in range(len(inputs)) for C in self.costs]
+        machine, steps = self._machine(X, kind), self.steps(kind) if self.is_linear else []
+        inputs = [self._inputs(X, step, memory) for memory in self.memories for step in steps] or [Raw()]
+        n_steps = max(1, len(steps))
+        if self.half_life != "auto":
+            entrants = [self._entrant(i, C, machine, self.half_life) for i in range(n_steps) for C in self.costs]
+            return Tournament(inputs, entrants, eliminate=eliminate)
+        entrants = [self._entrant(i, C, machine, None) for i in range(n_steps) for C in self.costs]
+        for i in range(n_steps, 2 * n_steps):
+            entrants += [self._entrant(i, self.middle_cost, machine, half_life) for half_life in HALF_LIVES]
+            entrants += [self._entrant(i, C, Constant(len(machine.coef)), None) for C in self.step_costs]
         return Tournament(inputs, entrants, eliminate=eliminate)
+
+    def _inputs(self, X: Any, step: tuple[bool, bool, bool], memory: int | None) -> Inputs:
+        center, scale, normalize = step
+        clock = None if memory is None else Clock(memory)
+        return Inputs(
+            X.shape[1], center=center, scale=scale, normalize=normalize, constant=self.constant, clock=clock
+        )
+
+    def _entrant(self, inputs: int, C: float, machine: Machine, half_life: Any) -> Entrant:
+        return Entrant(inputs, C, OneVsRest(machine.copied()), None if half_life is None else Clock(int(half_life)))
+
+    @property
+    def memories(self) -> list[int | None]:
+        """Half-lives of the means and deviations that rows are prepared with."""
+        if self.half_life == "auto":
+            return [None, INPUT_MEMORY]
+        return [None if self.half_life is None else int(self.half_life)]
+
+    @property
+    def n_entrants(self) -> int:
+        """How many entrants there are for each combination of preparing steps."""
+        alone = len(self.costs)
+        return alone + len(HALF_LIVES) + len(self.step_costs) if self.half_life == "auto" else alone
 
     @property
     def costs(self) -> list[float]:
@@ -102,13 +142,15 @@ class Candidates:
             return list(ELLIPSOID_COSTS if self.is_ellipsoid else BALL_COSTS)
         return np.atleast_1d(np.asarray(self.C, np.float64)).tolist()
 
-    def _preparations(self, X: Any, kind: str) -> list[Raw]:
-        if not self.is_linear:
-            return [Raw()]
-        return [
-            Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=self.constant)
-            for center, scale, normalize in self.steps(kind)
-        ]
+    @property
+    def middle_cost(self) -> float:
+        """The only C of a candidate that forgets: the covariance of few rows hardly depends on it."""
+        return sorted(self.costs)[len(self.costs) // 2]
+
+    @property
+    def step_costs(self) -> list[float]:
+        """Values of C for machines of constant covariance; it decides the size of their steps."""
+        return list(STEP_COSTS) if isinstance(self.C, str) else self.costs
 
     def steps(self, kind: str) -> list[tuple[bool, bool, bool]]:
         """Whether to center, scale and normalize: the combinations to try."""

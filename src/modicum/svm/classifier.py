@@ -166,8 +166,13 @@ class Classifier(Part):
     def settings(self) -> list[dict[str, Any]]:
         """C and preparation of the candidates left with their mistakes, the best one first."""
         return [
-            {"C": entrant.C, **self.tournament.inputs[entrant.inputs].settings, "mistakes": entrant.mistakes}
-            for entrant in self.tournament.entrants
+            {
+                "C": entrant.C,
+                **self.tournament.inputs[entrant.inputs].settings,
+                "half_life": entrant.half_life,
+                "mistakes": entrant.mistakes,
+            }
+            for entrant in self.tournament.standings
         ]
 
     @property

@@ -3,23 +3,47 @@
 The weights have a mean and a covariance. With 1 / cost for its parameter r, the update is the recursive solution of the
 paper's objective |w|^2 + C sum_n xi_n^2 over the rows that violated the margin when they were learned: exact for the
 full covariance matrix, one column at a time for its diagonal.
+
+The inverse of the covariance, the precision, is I plus a sum over rows. To forget, that sum is multiplied by a factor,
+and the mean is kept: of the old rows remains a prior around it, and no pull towards zero. Where all is forgotten after
+every row, the covariance is always I: such a machine is passive-aggressive (crammer2006).
 """
 
 from typing import Any, Self
 
 import numpy as np
 
-from modicum._jit.ellipsoid import learn_diagonal, learn_diagonal_sparse, learn_full
+from modicum._jit.ellipsoid import (
+    learn_constant,
+    learn_constant_sparse,
+    learn_diagonal,
+    learn_diagonal_sparse,
+    learn_full,
+)
 from modicum.rows import is_sparse
-from modicum.rules.invariants import Array, Whole
+from modicum.rules.invariants import ABSENT, Array, Whole
+from modicum.rules.params import TRUTH
 from modicum.svm.machine import Machine, Size
 
 
-class Diagonal(Machine):
-    """One variance per column. Time and memory are proportional to the number of columns."""
+class Ellipsoid(Machine):
+    """A mean of the weights and, in most shapes, a covariance."""
 
     _invariants = {
         "n_core": Whole(),
+        "has_faded": [ABSENT, TRUTH],
+    }
+    has_faded = False
+
+    def _prior(self, other: "Ellipsoid") -> float:
+        """The precision of the prior that keeps the merged mean small: what has faded has none at zero."""
+        return 0.0 if self.has_faded or other.has_faded else 1.0
+
+
+class Diagonal(Ellipsoid):
+    """One variance per column. Time and memory are proportional to the number of columns."""
+
+    _invariants = {
         "_table": Array("float64", 2, "width"),
     }
 
@@ -55,10 +79,13 @@ class Diagonal(Machine):
     def merge(self, other: Self) -> None:
         """Add precisions, and subtract that of the prior, which both sides include."""
         ours, theirs = 1.0 / self._variance, 1.0 / other._variance
-        total = ours + theirs - 1.0
-        self.coef[:] = (ours * self.coef + theirs * other.coef) / total
-        self._variance[:] = 1.0 / total
+        self.coef[:] = (ours * self.coef + theirs * other.coef) / (ours + theirs - self._prior(other))
+        self._variance[:] = 1.0 / (ours + theirs - 1.0)
         self.n_core += other.n_core
+
+    def fade(self, factor: float) -> None:
+        self._variance[:] = self._variance / (factor + (1.0 - factor) * self._variance)
+        self.has_faded = True
 
 
 class SparseDiagonal(Diagonal):
@@ -86,11 +113,10 @@ class SparseDiagonal(Diagonal):
         return decisions
 
 
-class Full(Machine):
+class Full(Ellipsoid):
     """A covariance matrix: a row that changes it costs the square of the number of columns."""
 
     _invariants = {
-        "n_core": Whole(),
         "_mean": Array("float64", "width"),
         "_covariance": Array("float64", "width", "width"),
     }
@@ -133,11 +159,67 @@ class Full(Machine):
     def merge(self, other: Self) -> None:
         """Add precisions, and subtract that of the prior, which both sides include."""
         ours, theirs = np.linalg.inv(self._covariance), np.linalg.inv(other._covariance)
-        covariance = np.linalg.inv(ours + theirs - np.eye(len(ours)))
-        self._mean = covariance @ (ours @ self._mean + theirs @ other._mean)
-        self._covariance = (covariance + covariance.T) / 2
+        total, identity = ours + theirs, np.eye(len(ours))
+        information = ours @ self._mean + theirs @ other._mean
+        self._mean = np.linalg.solve(total - self._prior(other) * identity, information)
+        self._covariance = _symmetric(np.linalg.inv(total - identity))
         self.n_core += other.n_core
+
+    def fade(self, factor: float) -> None:
+        mixture = factor * np.eye(len(self._mean)) + (1.0 - factor) * self._covariance  # can be inverted, always
+        self._covariance = _symmetric(np.linalg.solve(mixture, self._covariance))
+        self.has_faded = True
 
     @property
     def n_kept(self) -> int:
         return 1 + len(self._mean)
+
+
+class Constant(Ellipsoid):
+    """The identity as covariance, whatever was learned: the mean follows the latest rows, by steps of constant size."""
+
+    _invariants = {
+        "_mean": Array("float64", "width"),
+    }
+    has_faded = True
+
+    def __init__(self, width: int):
+        self.n_core = 0
+        self._mean = np.zeros(width)
+
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
+        rest = (sign, cost, self._mean, decisions)
+        is_csr = is_sparse(Z)
+        self.n_core += learn_constant_sparse(Z.data, Z.indices, Z.indptr, *rest) if is_csr else learn_constant(Z, *rest)
+        return decisions
+
+    @property
+    def coef(self) -> np.ndarray:
+        return self._mean
+
+    @staticmethod
+    def size(width: int) -> Size:
+        return Size(1, 8 * (width + 1))
+
+    def blank(self) -> Self:
+        return type(self)(len(self._mean))
+
+    def mirrored(self) -> Self:
+        mirror = self.copied()
+        mirror._mean *= -1.0
+        return mirror
+
+    def merge(self, other: Self) -> None:
+        """The mean of both: neither side is more certain than the other."""
+        if other.n_core:
+            self._mean = (self._mean + other._mean) / 2 if self.n_core else other._mean.copy()
+        self.n_core += other.n_core
+
+    def fade(self, factor: float) -> None:
+        """The covariance has nothing to forget."""
+
+
+def _symmetric(covariance: np.ndarray) -> np.ndarray:
+    """A covariance without its asymmetry by rounding, which would double with every fading."""
+    return (covariance + covariance.T) / 2

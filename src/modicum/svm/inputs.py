@@ -6,9 +6,12 @@ import numpy as np
 
 from modicum._jit.inputs import SMALLEST, prepare, prepare_sparse, track_and_prepare
 from modicum.rows import as_csr, is_sparse
-from modicum.rules.invariants import ABSENT, Array, Real, Whole
-from modicum.rules.params import TRUTH
+from modicum.rules.invariants import ABSENT, Array, Is, Real, Whole
+from modicum.rules.params import NULL, TRUTH
 from modicum.state.part import Part
+from modicum.svm.clock import Clock
+
+RISE = 1.01  # of the weight of rows until factors are updated: roots for every row would take most of the time
 
 
 class Raw(Part):
@@ -36,6 +39,9 @@ class Raw(Part):
         """Rows prepared with the present mean and deviations."""
         return X
 
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of all rows so far by a factor."""
+
     def merge(self, other: Any) -> None:
         """Combine mean and deviations of both sides."""
 
@@ -56,10 +62,22 @@ class Inputs(Raw):
         "tracks": TRUTH,
         "totals": Array("float64", 2, low=0.0),
         "moments": Array("float64", 3, lambda its: its["n_features"] if its["center"] else 0),
+        "clock": [ABSENT, NULL, Is(Clock)],
     }
+    clock: Clock | None = None
 
-    def __init__(self, width: int, *, center: bool, scale: bool, normalize: bool, constant: float):
+    def __init__(
+        self,
+        width: int,
+        *,
+        center: bool,
+        scale: bool,
+        normalize: bool,
+        constant: float,
+        clock: Clock | None = None,
+    ):
         self.center, self.scale, self.normalize, self.constant = center, scale, normalize, constant
+        self.clock = clock if center else None
         self.tracks = True  # whether further rows change mean and deviations
         self.totals = np.zeros(2)
         self.moments = np.zeros((3, width if center else 0))
@@ -76,14 +94,25 @@ class Inputs(Raw):
         return Z
 
     def update(self, X: Any, weight: np.ndarray) -> Any:
-        if self.center and self.tracks:
-            Z = self._empty(X)
-            steps = (self.scale, self.normalize, self.constant)
-            zeros = track_and_prepare(X, weight, self.totals, self.moments, *steps, Z)
-        else:
+        if not self.center or not self.tracks:
             Z, zeros = self._apply(X)
-        self.n_zeros += zeros
+            self.n_zeros += zeros
+            return Z
+        Z = self._empty(X)
+        if self.clock is None:
+            self._track(X, weight, Z)
+            return Z
+        for rows, growth, ends in self.clock.periods(len(X)):
+            self._track(X[rows], weight[rows] * growth, Z[rows])
+            if ends:
+                self.fade(0.5)
         return Z
+
+    def _track(self, X: np.ndarray, weight: np.ndarray, Z: np.ndarray) -> None:
+        """Update mean and deviations row by row, and write prepared rows to Z."""
+        steps = (self.scale, self.normalize, self.constant)
+        rise = RISE if self.clock is None else 1.0
+        self.n_zeros += track_and_prepare(X, weight, self.totals, self.moments, rise, *steps, Z)
 
     def apply(self, X: Any) -> Any:
         return self._apply(X)[0]
@@ -105,13 +134,20 @@ class Inputs(Raw):
     def _empty(self, X: np.ndarray) -> np.ndarray:
         return np.empty((len(X), X.shape[1] + (self.constant > 0.0)))
 
+    def fade(self, factor: float) -> None:
+        self.totals *= factor
+        self.moments[1] *= factor
+
     def merge(self, other: Any) -> None:
         self.n_zeros += other.n_zeros
         if not self.center or not other.totals[0]:
             return
         (mean, squares, _), (n, m) = self.moments, (self.totals[0], other.totals[0])
-        gap = other.moments[0] - mean
-        self.moments[1] = squares + other.moments[1] + gap**2 * (n * m / (n + m))
+        gap, theirs = other.moments[0] - mean, other.moments[1]
+        if self.clock is not None and other.clock is not None:  # both streams end now
+            factor = self.clock.factor_for(other.clock)
+            m, theirs = factor * m, factor * theirs
+        self.moments[1] = squares + theirs + gap**2 * (n * m / (n + m))
         self.moments[0] = mean + gap * (m / (n + m))
         self.totals[:] = n + m
         with np.errstate(divide="ignore"):

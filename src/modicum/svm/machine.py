@@ -57,6 +57,10 @@ class Machine(Part):
         """A copy of the whole state."""
         return copy.deepcopy(self)
 
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of all rows learned by a factor up to 1, and keep the decision."""
+        raise NotImplementedError
+
     @property
     def n_kept(self) -> int:
         """Rows kept; a weight vector counts as one."""

@@ -1,12 +1,14 @@
 """A machine for every class, against all others; two classes share one (rai2009 has two)."""
 
-from typing import Any, cast
+import copy
+from typing import Any, Self, cast
 
 import numpy as np
 
 from modicum.rules.invariants import Each, Is, Whole
 from modicum.rules.params import NULL
 from modicum.state.part import Part
+from modicum.svm.ellipsoid import Constant
 from modicum.svm.machine import BallMachine, Machine
 
 
@@ -93,6 +95,20 @@ class OneVsRest(Part):
         if self.n_classes == 2:
             return self.machines[0] if mine[0] == 1 else self.machines[0].mirrored()
         return self.machines[mine[0]]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether machines keep the covariance that they began with."""
+        return any(isinstance(machine, Constant) for machine in self.all())
+
+    def copied(self) -> Self:
+        """A copy of the whole state."""
+        return copy.deepcopy(self)
+
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of all rows learned by a factor."""
+        for machine in self.all():
+            machine.fade(factor)
 
     def all(self) -> list[Machine]:
         """All machines, that of unseen classes included."""

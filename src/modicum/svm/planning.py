@@ -19,7 +19,7 @@ from modicum.svm.tray import Tray
 
 LABEL_BYTES = 128  # a string of 32 characters
 NUMBERS = 256  # bytes of single numbers: counts, the tile, settings
-ENTRANT = 40  # bytes beside the machines of an entrant
+ENTRANT = 64  # bytes beside the machines of an entrant
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,9 @@ def fixed_parts(shape: Shape, candidates: Candidates) -> dict[str, int]:
 
 def shape_of(candidates: Candidates, n_features: int, itemsize: int, n_classes: int) -> Shape:
     """How much there is to hold for dense rows before any candidate has been dropped."""
-    n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
-    return Shape(n_features, itemsize, n_classes, n_inputs, n_inputs * len(candidates.costs))
+    n_steps = len(candidates.steps("dense")) if candidates.is_linear else 1
+    n_inputs, n_entrants = n_steps * len(candidates.memories), n_steps * candidates.n_entrants
+    return Shape(n_features, itemsize, n_classes, n_inputs, n_entrants)
 
 
 def plan_classifier(candidates: Candidates, budget: Budget, n_features: int, itemsize: int, n_classes: int) -> Plan:

@@ -97,6 +97,10 @@ class StreamSVC(ClassifierMixin, Learner):
     class_weight : dict, "balanced" or None, default=None
         Factors of C by class. "balanced": all classes have the same total weight, by their numbers of rows so far.
         Duplicate rows do not affect a ball: there, weights only affect the intercept and the choice of settings.
+    half_life : int, "auto" or None, default=None
+        Rows after which the weight of what was learned has halved, or None to forget nothing. "auto": None, 64, 256,
+        1,024 and passive-aggressive machines, which follow the latest rows, learn side by side; the one with the fewest
+        recent mistakes answers. Not for balls.
     random_state : int, Generator or None, default=None
         For the sample of decision values that probabilities are calibrated on.
 
@@ -153,6 +157,7 @@ class StreamSVC(ClassifierMixin, Learner):
         "scale": [OneOf("auto"), TRUTH],
         "normalize": [OneOf("auto"), TRUTH],
         "class_weight": [NULL, OneOf("balanced"), Where(_are_weights, "a dict of positive weights")],
+        "half_life": [NULL, OneOf("auto"), Int(1)],
         "random_state": [RANDOM_STATE],
     }
     _invariants = {
@@ -188,6 +193,7 @@ class StreamSVC(ClassifierMixin, Learner):
         scale: bool | str = "auto",
         normalize: bool | str = "auto",
         class_weight: str | dict[Any, float] | None = None,
+        half_life: int | str | None = None,
         random_state: Any = None,
     ):
         self.C = C
@@ -202,6 +208,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self.scale = scale
         self.normalize = normalize
         self.class_weight = class_weight
+        self.half_life = half_life
         self.random_state = random_state
 
     @property
@@ -373,12 +380,6 @@ class StreamSVC(ClassifierMixin, Learner):
         self._check_params()
         itemsize, budget = np.dtype(dtype).itemsize, as_budget(self.budget)
         return plan_classifier(Candidates.of(self), budget, n_features, itemsize, n_classes)
-
-    def _shape(self, n_features: int, itemsize: int, n_classes: int) -> Shape:
-        """How much there is to hold before any candidate has been dropped."""
-        candidates = Candidates.of(self)
-        n_inputs = len(candidates.steps("dense")) if candidates.is_linear else 1
-        return Shape(n_features, itemsize, n_classes, n_inputs, n_inputs * len(candidates.costs))
 
     def _hold_budget_of_machines(self, terms: Terms) -> None:
         """Remove core vectors beyond the budget. Linear machines have a fixed size, which must fit."""
@@ -561,4 +562,4 @@ class StreamSVC(ClassifierMixin, Learner):
                 ball.given = ball.kernel = Candidates.of(self).given_kernel(self._kind)
 
     def _uses_blas(self) -> bool:
-        return not is_linear(self.kernel)
+        return not is_linear(self.kernel) or self.half_life is not None
