@@ -1,6 +1,6 @@
 """Loops over decision values: predicted classes, mistakes, and a record of both."""
 
-from modicum._jit import compiled, inlined
+from modicum._jit import compiled, compiled_sums, inlined
 
 
 @inlined
@@ -61,3 +61,14 @@ def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, draws, sa
             for k in range(decisions.shape[1]):
                 sample[slot, k] = decisions[i, k]
             sample_codes[slot] = codes[i]
+
+
+@compiled_sums
+def decide_rows(Z, coefs, decisions):
+    """Decision values of dense rows by a few weight vectors, the same however rows come in chunks."""
+    for i in range(Z.shape[0]):
+        for k in range(coefs.shape[0]):
+            total = 0.0
+            for j in range(Z.shape[1]):
+                total += coefs[k, j] * Z[i, j]
+            decisions[i, k] = total

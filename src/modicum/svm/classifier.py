@@ -32,6 +32,7 @@ class Terms:
     class_weight: str | dict[Any, float] | None
     rng: np.random.Generator
     limits: CoreLimits | None  # with a kernel
+    lag: int = 0  # rows between the prediction of a row and learning it
 
 
 class Classifier(Part):
@@ -56,7 +57,7 @@ class Classifier(Part):
 
     def learn(self, X: Any, y: np.ndarray, weight: np.ndarray, terms: Terms) -> None:
         """Learn rows in their order. A tile ends before a new class, and at a ranking of candidates."""
-        start = 0
+        start, self.tournament.lag = 0, terms.lag
         while start < len(y):
             codes = self.labels.codes(y[start : start + min(self.tile, self.tournament.rows_to_go)])
             if codes[0] < 0:
@@ -97,6 +98,7 @@ class Classifier(Part):
         self.labels.add(label)
         for entrant in self.tournament.entrants:
             entrant.machines.add_class()
+            entrant.past = None
         self.record.add_class(len(self.tournament.leader.machines.machines))
         self.hold_limits(terms)  # the same rows are shared by more balls
 

@@ -97,6 +97,11 @@ class OneVsRest(Part):
         return self.machines[mine[0]]
 
     @property
+    def coefs(self) -> np.ndarray:
+        """Weights of columns, a row per machine; without machines, no rows."""
+        return np.array([machine.coef for machine in self.machines]).reshape(len(self.machines), len(self.all()[0].coef))
+
+    @property
     def is_constant(self) -> bool:
         """Whether machines keep the covariance that they began with."""
         return any(isinstance(machine, Constant) for machine in self.all())

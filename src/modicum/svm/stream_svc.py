@@ -14,7 +14,7 @@ from modicum.exceptions import DataError, StateError
 from modicum.kernels import KERNEL, Kernel, may_fail, takes_objects
 from modicum.rows import average_bytes
 from modicum.rules.budget import Plan, as_budget
-from modicum.rules.invariants import ABSENT, Array, Is
+from modicum.rules.invariants import ABSENT, Array, Is, Whole
 from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, TRUTH, Int, OneOf, Where
 from modicum.state.packing import held_bytes, missing_functions
 from modicum.svm.candidates import LOOKAHEAD, N_INITIAL, Candidates, is_linear
@@ -101,6 +101,9 @@ class StreamSVC(ClassifierMixin, Learner):
         Rows after which the weight of what was learned has halved, or None to forget nothing. "auto": None, 64, 256,
         1,024 and passive-aggressive machines, which follow the latest rows, learn side by side; the one with the fewest
         recent mistakes answers. Not for balls.
+    lag : int, default=0
+        For `half_life="auto"`: rows that are predicted before the label of the first one is learned, the size of
+        chunks included. Candidates are judged accordingly; a short memory is of no use where labels come late.
     random_state : int, Generator or None, default=None
         For the sample of decision values that probabilities are calibrated on.
 
@@ -158,6 +161,7 @@ class StreamSVC(ClassifierMixin, Learner):
         "normalize": [OneOf("auto"), TRUTH],
         "class_weight": [NULL, OneOf("balanced"), Where(_are_weights, "a dict of positive weights")],
         "half_life": [NULL, OneOf("auto"), Int(1)],
+        "lag": [Int(0)],
         "random_state": [RANDOM_STATE],
     }
     _invariants = {
@@ -171,7 +175,9 @@ class StreamSVC(ClassifierMixin, Learner):
         "_expected": [ABSENT, NULL, Array(None, None)],
         "_is_strict": [ABSENT, TRUTH],
         "_eliminate": [ABSENT, TRUTH],
+        "_late": [ABSENT, Whole()],
     }
+    _late = 0  # the lag that an evaluation has
     _eliminate = True  # whether candidates are dropped
     _expected: np.ndarray | None = None  # classes
     _is_strict = False  # whether no others are allowed
@@ -194,6 +200,7 @@ class StreamSVC(ClassifierMixin, Learner):
         normalize: bool | str = "auto",
         class_weight: str | dict[Any, float] | None = None,
         half_life: int | str | None = None,
+        lag: int = 0,
         random_state: Any = None,
     ):
         self.C = C
@@ -209,6 +216,7 @@ class StreamSVC(ClassifierMixin, Learner):
         self.normalize = normalize
         self.class_weight = class_weight
         self.half_life = half_life
+        self.lag = lag
         self.random_state = random_state
 
     @property
@@ -289,7 +297,8 @@ class StreamSVC(ClassifierMixin, Learner):
             self._classifier.expect(self._expected, self._terms())
 
     def _terms(self) -> Terms:
-        return Terms(self.class_weight, self._rng, self._limits())
+        lag = max(self.lag, self._late) if self.half_life == "auto" else 0
+        return Terms(self.class_weight, self._rng, self._limits(), lag)
 
     def _limits(self) -> CoreLimits | None:
         """Limits on core vectors; None for linear machines."""

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum._jit.classify import judge
+from modicum._jit.classify import decide_rows, judge
+from modicum.rows import is_sparse
 from modicum.rules.invariants import ABSENT, Array, Each, Is, Real, Whole
 from modicum.rules.params import NULL, TRUTH
 from modicum.state.part import Part
@@ -21,6 +22,7 @@ from modicum.svm.machine import Machine
 from modicum.svm.one_vs_rest import OneVsRest
 
 FIRST_CUT = 1024  # rows from which every ranking drops half of the entrants: a row soon costs what it costs one entrant
+LEAST_PAUSE = 64  # rows between two copies of weights for judging late labels: a copy costs as much as dozens of rows
 RECENT = 512  # half-life of mistakes, in rows: from 256 to 1,024, accuracy on generated streams differs by 0.3 points
 
 
@@ -33,8 +35,10 @@ class Entrant(Part):
         "machines": Is(OneVsRest, n_classes="n_classes", width="width"),
         "totals": Array("float64", 2, low=0.0),
         "clock": [ABSENT, NULL, Is(Clock)],
+        "past": [ABSENT, NULL, Array("float64", 2, None, None)],
     }
     clock: Clock | None = None
+    past: np.ndarray | None = None  # weights of two times before: the older ones judge
 
     def __init__(self, inputs: int, C: float, machines: OneVsRest, clock: Clock | None = None):
         self.inputs = inputs
@@ -44,7 +48,11 @@ class Entrant(Part):
         self.totals = np.zeros(2)  # of mistakes and of losses
 
     def learn(self, Z: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Learn rows; returns decision values from before, one column per machine."""
+        """Learn rows; returns decision values from before, one column per machine: long before, with a `past`."""
+        decisions = self._learn(Z, codes, weight)
+        return decisions if self.past is None else self._past_decisions(Z)
+
+    def _learn(self, Z: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         cost = np.full(len(codes), self.C)
         if self.clock is None:
             return self.machines.learn(Z, codes, cost, weight)
@@ -54,6 +62,19 @@ class Entrant(Part):
             if ends:
                 self.machines.fade(0.5)
         return np.concatenate(decisions)
+
+    def remember(self) -> None:
+        """Keep the present weights to judge later rows by, and those kept at the time before."""
+        coefs = self.machines.coefs
+        is_new = self.past is None or self.past.shape[1:] != coefs.shape  # there are more classes now
+        self.past = np.stack([coefs, coefs] if is_new else [self.past[1], coefs])
+
+    def _past_decisions(self, Z: Any) -> np.ndarray:
+        if is_sparse(Z):
+            return np.asarray(Z @ self.past[0].T)
+        decisions = np.empty((len(Z), len(self.past[0])))
+        decide_rows(Z, self.past[0], decisions)
+        return decisions
 
     @property
     def half_life(self) -> int | None:
@@ -91,9 +112,11 @@ class Tournament(Part):
         "eliminate": TRUTH,
         "rows": Whole(),
         "next_ranking": Whole(lambda its: its["rows"] + 1),
+        "lag": [ABSENT, Whole()],
         "answering": [ABSENT, Whole(0, lambda its: len(its["entrants"]) - 1)],
     }
     answering = 0  # the index of the leader
+    lag = 0  # rows between the prediction of a row and learning it
 
     def __init__(self, inputs: list[Raw], entrants: list[Entrant], *, eliminate: bool):
         self.inputs = inputs
@@ -118,8 +141,14 @@ class Tournament(Part):
 
     @property
     def rows_to_go(self) -> int:
-        """Rows until the next ranking, at which a tile has to end."""
-        return self.next_ranking - self.rows
+        """Rows until the next ranking or copy of weights, at which a tile has to end."""
+        rows = self.next_ranking - self.rows
+        return min(rows, self._pause - self.rows % self._pause) if self.lag else rows
+
+    @property
+    def _pause(self) -> int:
+        """Rows between two copies of weights. A row is judged by those from one to two pauses ago."""
+        return max(self.lag, LEAST_PAUSE)
 
     @property
     def has_just_ranked(self) -> bool:
@@ -131,6 +160,9 @@ class Tournament(Part):
 
     def learn(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Learn rows; returns the leader's decision values from before."""
+        if self.lag and (self.rows % self._pause == 0 or self.leader.past is None):
+            for entrant in self.entrants:
+                entrant.remember()
         prepared = {i: self.inputs[i].update(X, weight) for i in {entrant.inputs for entrant in self.entrants}}
         decisions = [entrant.learn(prepared[entrant.inputs], codes, weight) for entrant in self.entrants]
         answers = self._judge(np.stack(decisions), codes, weight)
