@@ -144,6 +144,8 @@ def prequential(
     history = History("n_seen", "overall", "recent", "seconds", "nbytes")
     seconds, n_seen = 0.0, 0
     for chunk, known in delayed(stream(source, target=target, chunk_size=chunk_size), lag):
+        if chunk is not None and isinstance(learner, Learner):
+            learner._expect_lag(lag + len(chunk) // 2)
         before = time.perf_counter()
         if is_scored := chunk is not None and _is_fitted(learner):
             scores.add(learner, chunk, n_seen)

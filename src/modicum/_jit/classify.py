@@ -42,11 +42,11 @@ def judge(decisions, codes, weight, fading, changing, leader, totals, answers):
 
 
 @compiled
-def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, draws, sample, sample_codes):
+def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, most, draws, sample, sample_codes):
     """Count rows by true and predicted class, mistakes by the bin of the row, and sample some decision values.
 
     Row n takes a random slot of the sample with probability 4 size / n: after n rows, 15 in 16 of the sample are from
-    the newer half of the rows.
+    the newer half of the rows. Beyond `most` rows the probability stays the same: old rows are replaced in time.
     """
     size = sample_codes.shape[0]
     for i in range(codes.shape[0]):
@@ -55,6 +55,7 @@ def note(decisions, codes, confusion, wrong, bin_width, seen, sampled, draws, sa
         wrong[(seen + i) // bin_width] += chosen != codes[i]
         n = sampled + i + 1
         slot = n - 1 if n <= size else size
+        n = n if n < most else most
         if slot == size and draws[i, 0] * n < 4.0 * size:
             slot = int(draws[i, 1] * size)
         if slot < size:

@@ -217,6 +217,9 @@ class Learner(Saving, Intake, InOrder, BaseEstimator):
     def _expect(self, y: Any, sample_weight: Any) -> None:
         """Hook: look at the targets given to `fit` before any row is learned; they may be None or a column's name."""
 
+    def _expect_lag(self, rows: int) -> None:
+        """Hook: an evaluation predicts each row about this many rows before it is learned."""
+
     def learn(self, source: Any, on_chunk: Callable[[Self], object] | None = None) -> Self:
         """Learn all of a stream or source on top of the present state; `on_chunk(self)` is called after each chunk."""
         self._learn_chunks(source if isinstance(source, Stream) else stream(source, raw=self.traits.tables), on_chunk)

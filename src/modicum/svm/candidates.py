@@ -130,6 +130,11 @@ class Candidates:
         return [None if self.half_life is None else int(self.half_life)]
 
     @property
+    def record_memory(self) -> int | None:
+        """Half-life of the rows that probabilities are calibrated on."""
+        return HALF_LIVES[1] if self.half_life == "auto" else self.memories[0]
+
+    @property
     def n_entrants(self) -> int:
         """How many entrants there are for each combination of preparing steps."""
         alone = len(self.costs)
@@ -200,6 +205,10 @@ class Candidates:
         if kind == "sparse" and not kernel.takes_sparse:
             raise DataError(f"StreamSVC: the kernel {kernel!r} takes no sparse rows. Make them dense.")
         return Normalized(kernel) if self.normalize is not False and not isinstance(kernel, Stationary) else kernel
+
+    def past_bytes(self, n_features: int) -> int:
+        """Bytes of the earlier weights of a machine, by which it is judged where labels are late."""
+        return 16 * (n_features + self.fit_intercept) if self.half_life == "auto" else 0
 
     def linear_size(self, n_features: int) -> Size:
         """The most that a linear machine holds."""

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from modicum.contract.labels import Labels
+from modicum.drift import Changes, ErrorWatch
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import n_rows, take
-from modicum.rules.invariants import Is, Whole
+from modicum.rules.invariants import ABSENT, Is, Whole
 from modicum.rules.params import NULL
 from modicum.state.packing import held_bytes
 from modicum.state.part import Part
@@ -18,7 +19,7 @@ from modicum.svm.first_rows import FirstRows
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
 from modicum.svm.machine import BallMachine, Machine
-from modicum.svm.record import Record, likeliest_sharpness
+from modicum.svm.record import Record, likeliest_sharpness, mistakes
 from modicum.svm.tournament import Tournament
 from modicum.svm.weights import Weights, class_weights
 
@@ -32,6 +33,7 @@ class Terms:
     class_weight: str | dict[Any, float] | None
     rng: np.random.Generator
     limits: CoreLimits | None  # with a kernel
+    memory: int | None = None  # half-life of the rows that probabilities are calibrated on
     lag: int = 0  # rows between the prediction of a row and learning it
 
 
@@ -45,6 +47,8 @@ class Classifier(Part):
         "tournament": Is(Tournament, n_classes="n_classes", constant="constant", width="width"),
         "first": [NULL, Is(FirstRows, n_classes="n_classes")],
         "tile": Whole(1),
+        "watch": [ABSENT, Is(ErrorWatch)],
+        "changes": [ABSENT, Is(Changes)],
     }
 
     def __init__(self, tournament: Tournament, first: FirstRows | None, tile: int):
@@ -52,6 +56,7 @@ class Classifier(Part):
         self.tournament = tournament
         self.first = first
         self.tile = tile  # rows that are prepared and learned together
+        self.watch, self.changes = ErrorWatch(is_bounded=True), Changes()
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -76,9 +81,15 @@ class Classifier(Part):
             counts = before + np.cumsum(codes[:, None] == np.arange(len(before)), axis=0)
             weight = weight * class_weights(terms.class_weight, self.labels, codes, counts)
         decisions = self.tournament.learn(X, codes, weight)
-        self.record.add(decisions, codes, terms.rng)
+        self._look_for_change(decisions, codes)
+        self.record.add(decisions, codes, terms.rng, terms.memory)
         if self.first is not None and self.tournament.has_just_ranked:
             self._reinitialize(self.first, terms)
+
+    def _look_for_change(self, decisions: np.ndarray, codes: np.ndarray) -> None:
+        """Note where mistakes become more frequent."""
+        for change in self.watch.add(mistakes(decisions, codes), self.record.seen):
+            self.changes.append(change)
 
     def _reinitialize(self, first: FirstRows, terms: Terms) -> None:
         weight = first.weights

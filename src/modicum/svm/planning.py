@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from modicum.drift import Changes, ErrorWatch
 from modicum.exceptions import BudgetError
 from modicum.rules.budget import Budget, Plan, sufficient_bytes
 from modicum.state.packing import held_bytes
@@ -67,7 +68,7 @@ def fixed_parts(shape: Shape, candidates: Candidates) -> dict[str, int]:
     k, names = shape.n_classes, 8 * shape.n_features
     inputs = shape.n_inputs * Inputs.size(shape.n_features, center=True) if candidates.is_linear else 8
     return {
-        "record_of_accuracy": Record.size(k),
+        "record_of_accuracy": Record.size(k) + held_bytes(ErrorWatch()) + Changes.MOST_BYTES,
         "labels_and_settings": k * (2 * LABEL_BYTES + 8) + names + NUMBERS + shape.n_entrants * ENTRANT,
         "preparation_of_rows": inputs,
     }
@@ -93,7 +94,7 @@ def plan_linear(shape: Shape, candidates: Candidates, *, has_tray: bool) -> Plan
     machine = candidates.linear_size(shape.n_features)
     n_first = 0 if candidates.is_ellipsoid or candidates.n_initial < 2 else candidates.n_initial
     parts = {
-        "machines": shape.n_machines * machine.nbytes,
+        "machines": shape.n_machines * (machine.nbytes + candidates.past_bytes(shape.n_features)),
         "first_rows": FirstRows.size(n_first, shape.row_bytes) if n_first else 0,
         "single_rows": Tray.size(shape.n_features, shape.itemsize) if has_tray else 0,
     }

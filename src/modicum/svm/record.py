@@ -5,11 +5,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from modicum._jit.classify import note
-from modicum.rules.invariants import Array, Whole
+from modicum.rules.invariants import MOST, Array, Whole
 from modicum.state.part import Part
 from modicum.svm.one_vs_rest import n_machines
 
 SAMPLE = 1000  # decision values kept: enough to fit one number to within a few percent
+SAMPLE_AGES = 8  # the sample of a stream of so many half-lives: 15 in 16 of it are from the newer half
 BINS = 256  # of the accuracy curve; bins become twice as wide when the stream has filled them
 
 
@@ -50,8 +51,10 @@ class Record(Part):
         self.confusion = np.pad(self.confusion, (0, 1))
         self.reset_sample(n_columns)
 
-    def add(self, decisions: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> None:
-        """Record decision values of rows from before they were learned."""
+    def add(
+        self, decisions: np.ndarray, codes: np.ndarray, rng: np.random.Generator, half_life: int | None = None
+    ) -> None:
+        """Record decision values of rows from before they were learned; with a half-life, sample the latest ones."""
         self._widen(self.seen + len(codes))
         note(
             decisions,
@@ -61,6 +64,7 @@ class Record(Part):
             self.bin_width,
             self.seen,
             self.sampled,
+            MOST if half_life is None else SAMPLE_AGES * half_life,
             rng.random((len(codes), 2)),
             self.decisions,
             self.codes,
@@ -141,3 +145,11 @@ def log_probabilities(decisions: np.ndarray) -> np.ndarray:
     if decisions.ndim == 1:
         decisions = np.column_stack([np.zeros(len(decisions)), decisions])
     return log_softmax(decisions, axis=1)
+
+
+def mistakes(decisions: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """1 for a row whose class is not that of its decision values, one per class or a single one, else 0."""
+    if not decisions.shape[1]:  # there is one class so far
+        return np.zeros(len(codes))
+    chosen = decisions[:, 0] > 0.0 if decisions.shape[1] == 1 else decisions.argmax(axis=1)
+    return (chosen != codes).astype(np.float64)

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from modicum.contract.labels import clean_labels
 from modicum.contract.learner import Learner, Traits
+from modicum.drift import Change
 from modicum.exceptions import DataError, StateError
 from modicum.kernels import KERNEL, Kernel, may_fail, takes_objects
 from modicum.rows import average_bytes
@@ -126,6 +127,8 @@ class StreamSVC(ClassifierMixin, Learner):
         The same as counts, by true class and by class chosen.
     history_ : dict of arrays
         The same over the stream: `n_seen`, and the `accuracy` since the point before.
+    changes_ : list of Change
+        Where mistakes became more frequent: the `row` at which that was certain, and `since`, about where it began.
     candidates_ : list of dicts
         Settings that are still in the tournament with their mistakes, the one in use first.
 
@@ -266,6 +269,9 @@ class StreamSVC(ClassifierMixin, Learner):
         if len(unknown):
             raise ValueError(f"StreamSVC: class {str(unknown[0])!r} must be announced with the first chunk.")
 
+    def _expect_lag(self, rows: int) -> None:
+        self._late = rows
+
     def _expect(self, y: Any, sample_weight: Any = None) -> None:
         """Expect the classes of the labels given to `fit`."""
         if y is None or isinstance(y, str) or sample_weight is not None:
@@ -298,7 +304,7 @@ class StreamSVC(ClassifierMixin, Learner):
 
     def _terms(self) -> Terms:
         lag = max(self.lag, self._late) if self.half_life == "auto" else 0
-        return Terms(self.class_weight, self._rng, self._limits(), lag)
+        return Terms(self.class_weight, self._rng, self._limits(), Candidates.of(self).record_memory, lag)
 
     def _limits(self) -> CoreLimits | None:
         """Limits on core vectors; None for linear machines."""
@@ -491,6 +497,10 @@ class StreamSVC(ClassifierMixin, Learner):
     @property
     def history_(self) -> dict[str, np.ndarray]:
         return self._learned().record.curve()
+
+    @property
+    def changes_(self) -> list[Change]:
+        return self._learned().changes.as_list()
 
     @property
     def confusion_(self) -> np.ndarray:
