@@ -114,6 +114,7 @@ LEARNERS = {
     "StreamSVC": [
         modicum.StreamSVC(),
         modicum.StreamSVC(1.0, ellipsoid="diagonal", center=False, budget="64 KiB"),
+        modicum.StreamSVC(half_life=100),
         modicum.StreamSVC(1.0, ellipsoid=None, lookahead=3, n_initial=64),
         modicum.StreamSVC(ellipsoid=None, lookahead=1, n_initial=1, class_weight="balanced"),
         modicum.StreamSVC(10.0, n_balls=4, fit_intercept=False),
