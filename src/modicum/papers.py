@@ -25,6 +25,7 @@ PAPERS = {
     "cohen2007": "Cohen, Kaplan. Summarizing data using bottom-k sketches. PODC 2007.",
     "cormode2009": "Cormode, Shkapenyuk, Srivastava, Xu. Forward decay: a practical time decay model for streaming "
     "systems. ICDE 2009.",
+    "crammer2006": "Crammer, Dekel, Keshet, Shalev-Shwartz, Singer. Online passive-aggressive algorithms. JMLR 2006.",
     "crammer2009": "Crammer, Kulesza, Dredze. Adaptive regularization of weight vectors. NIPS 2009.",
     "csato2002": "Csató, Opper. Sparse on-line Gaussian processes. Neural Computation 14(3), 2002.",
     "dasgupta2009": "Dasgupta. Online clustering. Lecture notes, CSE 291, UC San Diego, 2009.",

@@ -101,7 +101,8 @@ class Candidates:
     def tournament(self, X: Any, kind: str, *, eliminate: bool) -> Tournament:
         """An entrant for each candidate, for rows like X."""
         machine, steps = self._machine(X, kind), self.steps(kind) if self.is_linear else []
-        inputs = [self._inputs(X, step, memory) for memory in self.memories for step in steps] or [Raw()]
+        inputs: list[Raw] = [self._inputs(X, step, memory) for memory in self.memories for step in steps]
+        inputs = inputs or [Raw()]
         n_steps = max(1, len(steps))
         if self.half_life != "auto":
             entrants = [self._entrant(i, C, machine, self.half_life) for i in range(n_steps) for C in self.costs]
@@ -115,9 +116,7 @@ class Candidates:
     def _inputs(self, X: Any, step: tuple[bool, bool, bool], memory: int | None) -> Inputs:
         center, scale, normalize = step
         clock = None if memory is None else Clock(memory)
-        return Inputs(
-            X.shape[1], center=center, scale=scale, normalize=normalize, constant=self.constant, clock=clock
-        )
+        return Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=self.constant, clock=clock)
 
     def _entrant(self, inputs: int, C: float, machine: Machine, half_life: Any) -> Entrant:
         return Entrant(inputs, C, OneVsRest(machine.copied()), None if half_life is None else Clock(int(half_life)))

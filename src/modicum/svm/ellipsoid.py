@@ -123,7 +123,7 @@ class Full(Ellipsoid):
 
     def __init__(self, width: int):
         self.n_core = 0
-        self._mean = np.zeros(width)
+        self._mean: np.ndarray = np.zeros(width)
         self._covariance = np.eye(width)
 
     def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:

@@ -99,7 +99,9 @@ class OneVsRest(Part):
     @property
     def coefs(self) -> np.ndarray:
         """Weights of columns, a row per machine; without machines, no rows."""
-        return np.array([machine.coef for machine in self.machines]).reshape(len(self.machines), len(self.all()[0].coef))
+        return np.array([machine.coef for machine in self.machines]).reshape(
+            len(self.machines), len(self.all()[0].coef)
+        )
 
     @property
     def is_constant(self) -> bool:

@@ -50,7 +50,7 @@ class Entrant(Part):
     def learn(self, Z: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Learn rows; returns decision values from before, one column per machine: long before, with a `past`."""
         decisions = self._learn(Z, codes, weight)
-        return decisions if self.past is None else self._past_decisions(Z)
+        return decisions if self.past is None else _decisions(Z, self.past[0])
 
     def _learn(self, Z: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         cost = np.full(len(codes), self.C)
@@ -66,15 +66,7 @@ class Entrant(Part):
     def remember(self) -> None:
         """Keep the present weights to judge later rows by, and those kept at the time before."""
         coefs = self.machines.coefs
-        is_new = self.past is None or self.past.shape[1:] != coefs.shape  # there are more classes now
-        self.past = np.stack([coefs, coefs] if is_new else [self.past[1], coefs])
-
-    def _past_decisions(self, Z: Any) -> np.ndarray:
-        if is_sparse(Z):
-            return np.asarray(Z @ self.past[0].T)
-        decisions = np.empty((len(Z), len(self.past[0])))
-        decide_rows(Z, self.past[0], decisions)
-        return decisions
+        self.past = np.stack([coefs if self.past is None else self.past[1], coefs])
 
     @property
     def half_life(self) -> int | None:
@@ -233,3 +225,12 @@ class Tournament(Part):
         mine = [entrant for entrant in self.entrants if entrant.half_life == half_life]
         same = [(a, b) for a in mine for b in other.entrants if (a.inputs, a.half_life) == (b.inputs, b.half_life)]
         return [(a, b) for a, b in same if a.C == b.C] or same[:1]
+
+
+def _decisions(Z: Any, coefs: np.ndarray) -> np.ndarray:
+    """Decision values of rows by weight vectors, the same however rows come in chunks."""
+    if is_sparse(Z):
+        return np.asarray(Z @ coefs.T)
+    decisions = np.empty((len(Z), len(coefs)))
+    decide_rows(Z, coefs, decisions)
+    return decisions
