@@ -166,12 +166,33 @@ def test_rows_and_points_grow_by_their_factors(growth, as_source, blobs):
     settings = dict(zip(("growth_rows", "growth_points"), growth, strict=True))
     tram = Tram(StreamKMeans(K), 1e-3, n_initial=(100, 20), random_state=0, **settings).fit(as_source(blobs))
     there = max(done.n_rows for done in tram.path_)
+    assert tram.path_[1].n_points == math.ceil(growth[1] * 20)  # one round says nothing about the next
     for before, after in itertools.pairwise(tram.path_):
-        assert after.n_rows == min(math.ceil(growth[0] * before.n_rows), there)
-        assert after.n_points == math.ceil(growth[1] * before.n_points)
+        jump = max(1.0, after.n_points / before.n_points / growth[1])
+        assert after.n_rows == pytest.approx(min(growth[0] * jump * before.n_rows, there), rel=0.05)
+        least, most = math.ceil(growth[1] * before.n_points), math.ceil(max(4, growth[1]) * before.n_points)
+        assert after.n_points in range(least, most + 1)
     assert tram.path_[0][:2] == (100, 20)
     assert tram.risk_ == min(done.risk for done in tram.path_)
     assert there == pytest.approx(0.8 * len(blobs), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("target", "growth"),
+    [
+        (2.25, 2.0),  # 1.5 times 320 points
+        (2.0, 4.0),  # no number of points is enough
+        (2.05, 4.0),  # 1.5 times 1,600
+        (2.4, 1.5),  # 1.5 times 200 would be less than the paper's factor
+    ],
+)
+def test_two_rounds_tell_the_points_that_are_needed(target, growth):
+    tram = Tram(StreamKMeans(K), target)
+    tram.target_ = target
+    tram.path_ = [Round(16 * s, s, 1.0, 100, 2 + 80 / s, 1) for s in (120, 240)]  # the risk is 2 + 80 / points
+    assert tram._growths() == pytest.approx([growth, 1.5])
+    tram.path_.reverse()  # a round with fewer points and a higher risk tells nothing
+    assert tram._growths() == [1.5]
 
 
 def test_it_stops_at_the_first_risk_that_is_low_enough(blobs):

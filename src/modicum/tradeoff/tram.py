@@ -20,7 +20,9 @@ from modicum.tradeoff.truncation import Labeled, truncated
 # The first round. k centers fitted to m rows exceed the best risk by about k / m of it, those fitted to m points of a
 # summary by 0.4 to 3 times as much, depending on the data. Rounds that can't succeed cost more than unneeded points.
 POINTS_FOR_EXCESS = 1.0  # per cluster, divided by the allowed excess relative to the best risk
-POINTS_PER_CLUSTER = 20  # if the best risk is not known
+POINTS_PER_CLUSTER = 10  # if the best risk is not known: this round and the next tell how many are needed
+MARGIN = 1.5  # on that estimate: a round that just fails costs more than one that is too large
+MOST_GROWTH = 4  # of the points from one round to the next: two rounds give only a rough estimate
 RUNS_GROWTH = 2  # restarts of the model from round to round, up to those of the reference
 ROWS_PER_POINT = 16  # learning a row costs a fraction of fitting the model to a point
 MIN_VALIDATION = 1_000  # rows, for risks other than squared distances
@@ -31,7 +33,7 @@ class Tram(BaseEstimator):
     """Find a solution of a given risk with as few rows, as little memory and as little time as possible.
 
     Learns a few rows with a small summary, fits the model, and evaluates it on held-out rows; then takes twice the rows
-    and 1.5 times the points, until the risk is low enough. So the time depends on the target and not on the number of
+    and 1.5 times the points, or up to 4 times if the last two rounds ask for that, until the risk is low enough. So the time depends on the target and not on the number of
     rows, and `path_` shows the risk against time, rows and points.
 
     Rows of arrays and data frames are shuffled. Any other source of `modicum.stream` is read in its own order, chunk by
@@ -62,9 +64,9 @@ class Tram(BaseEstimator):
     confidence : float, default=0.9
         That a bad solution is not accepted (see Guarantee). A higher confidence takes more of the held-out rows.
     growth_rows, growth_points : float, default=2.0 and 1.5
-        Factors by which rows and points grow from round to round.
+        Factors by which rows and points grow from round to round, at least.
     n_initial : (int, int) or None, default=None
-        Rows and points of the first round. By default 20 points per cluster, or k / x points for k clusters and a
+        Rows and points of the first round. By default 10 points per cluster, or k / x points for k clusters and a
         target that exceeds the best risk by the fraction x of it; and 16 rows per point.
     budget : int, str or None, default=None
         Rows, or a size such as "64 MiB", that the estimator may hold. The summary stops growing there.
@@ -115,7 +117,8 @@ class Tram(BaseEstimator):
     lucic2015, section 6 and Theorem 2. Departures: `risk` is the threshold itself, 3/2 of the paper's epsilon. Round i
     is evaluated on 16 i b log(1 / delta) / epsilon held-out rows with b = 2 B^2 and delta = 1 - `confidence`, where the
     paper has 4 and epsilon squared: as printed, their number depends on the unit of the columns. For other risks the
-    number of held-out rows is proportional to the rows learned, and at least 1,000.
+    number of held-out rows is proportional to the rows learned, and at least 1,000. The sizes of the first round, and
+    rounds that grow by more than the given factors, are ours.
     """
 
     _constraints: ClassVar[Mapping[str, list[Constraint]]] = {
@@ -229,13 +232,28 @@ class Tram(BaseEstimator):
             self.reached_ = done.risk <= self.target_
             if on_round is not None:
                 on_round(self)
-            grown = math.ceil(self.growth_points * n_points)
-            n_points, may_grow = (grown, True) if rounds.fits(grown) else (n_points, False)
-            if stopped_by := self._stopped_by(is_everything and n_runs == rounds.n_runs, may_grow):
+            growth = next((by for by in self._growths() if rounds.fits(math.ceil(by * n_points))), 0.0)
+            if stopped_by := self._stopped_by(is_everything and n_runs == rounds.n_runs, growth > 0):
                 self.stopped_by_ = stopped_by
                 return
+            n_points = math.ceil(max(growth, 1.0) * n_points)
             n_runs = min(RUNS_GROWTH * n_runs, rounds.n_runs)
-            count = done.n_rows if is_everything else math.ceil(self.growth_rows * count)
+            by = self.growth_rows * max(1.0, growth / self.growth_points)  # as many rows per point as without a jump
+            count = done.n_rows if is_everything else math.ceil(by * count)
+
+    def _growths(self) -> list[float]:
+        """Factors by which the number of points may grow: to what the last two rounds ask for, or as given.
+
+        The excess risk due to a summary of s points is about c / s. So two rounds tell c and the risk of all points,
+        and with these the points for the target, unless that is below.
+        """
+        last, before = self.path_[-1], (self.path_[-2] if len(self.path_) > 1 else self.path_[-1])
+        if not before.n_points < last.n_points or not before.risk > last.risk:
+            return [self.growth_points]
+        excess = (before.risk - last.risk) / (last.n_points / before.n_points - 1)  # c / s of the last round
+        gap = self.target_ - (last.risk - excess)
+        needed = MARGIN * excess / gap if gap > 0 else MOST_GROWTH
+        return [max(self.growth_points, min(needed, MOST_GROWTH)), self.growth_points]
 
     def _stopped_by(self, is_everything: bool, may_grow: bool) -> str | None:
         """The reason to stop, if there is one; `is_everything` if there are neither more rows nor more runs to try."""
