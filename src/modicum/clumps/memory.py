@@ -11,6 +11,8 @@ from modicum.rows import Rows, RowsOf, n_rows
 from modicum.rules.invariants import Array, Whole
 from modicum.state.part import Part
 
+LEAST = 1e-100  # count of an item that has faded
+
 
 class Memory(Part):
     """Clumps with their counts and sums of statistics, and weighted rows: single ones, then those of the epoch."""
@@ -58,6 +60,23 @@ class Memory(Part):
         self.weights = self.weights[singlets]
         self.n_singlets = len(singlets)
         self.clump_counts, self.clump_sums = items.totals(clumps)
+
+    def fade(self, factor: float) -> None:
+        """Multiply the counts of all items by a factor."""
+        self.weights = np.maximum(self.weights * factor, LEAST)
+        counts = np.maximum(self.clump_counts * factor, LEAST)
+        self.clump_sums = self.clump_sums * (counts / self.clump_counts)[:, None]
+        self.clump_counts = counts
+
+    def drop_lighter_than(self, least: float) -> None:
+        """Drop clumps and rows with a smaller count, if heavier ones are left."""
+        clumps, rows = self.clump_counts >= least, self.weights >= least
+        if (clumps.all() and rows.all()) or not (clumps.any() or rows.any()):
+            return
+        self.n_singlets = int(np.count_nonzero(rows[: self.n_singlets]))
+        self.rows.keep(np.flatnonzero(rows))
+        self.weights = self.weights[rows]
+        self.clump_counts, self.clump_sums = self.clump_counts[clumps], self.clump_sums[clumps]
 
     def merge(self, other: "Memory", family: Family, other_family: Family) -> None:
         """Absorb another memory; its rows are added to the current epoch."""

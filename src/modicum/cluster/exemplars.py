@@ -17,6 +17,7 @@ from modicum.contract.clusterer import Clusterer
 from modicum.contract.history import History
 from modicum.contract.learner import Traits, fits_one_chunk
 from modicum.contract.picks import Picks
+from modicum.contract.watchful import Watchful
 from modicum.exceptions import DataError
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
@@ -26,7 +27,7 @@ from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.apart import Close, within
-from modicum.select.guarantees import SwapGuarantee
+from modicum.select.guarantees import SwapGuarantee, check_uniform
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.swaps import grow
 from modicum.streams import Chunk, Stream, stream
@@ -35,7 +36,7 @@ MOST_REFINEMENTS = 5  # times `refine` offers the kept rows; after two or three 
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
 
 
-class ExemplarClustering(Clusterer):
+class ExemplarClustering(Watchful, Clusterer):
     """The rows of a stream that represent all of it best.
 
     Chooses exemplars A among the rows so that rows are close to their nearest exemplar, measured by any
@@ -86,6 +87,9 @@ class ExemplarClustering(Clusterer):
     min_distance : float or None, default=None
         No two exemplars are within this of each other: 0 leaves out duplicates, more near duplicates. It is the
         distance if the dissimilarity is (squared) Euclidean, otherwise the dissimilarity.
+    half_life : int, "auto" or None, default=None
+        Represent recent rows: rows after which the weight of a row in the means above has halved. "auto": forget where
+        dissimilarities to the exemplars rise. None: rows of all times weigh the same.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -98,13 +102,16 @@ class ExemplarClustering(Clusterer):
         themselves, once the sample does not hold all rows). The exemplars were chosen on this very sample, so the
         loss of other rows is a little larger; `score` is for any rows.
     cluster_sizes_ : ndarray of shape (k,)
-        Rows of the stream that each exemplar represents, estimated from the validation sample.
+        Rows of the stream that each exemplar represents, estimated from the validation sample; with `half_life`, by
+        their weight now.
     history_ : dict of arrays
         Rows seen, candidates offered, utility, loss (phantom included), swaps and evaluations so far. Rows that are
         offered again, by `refine` or with `patience`, count as candidates again but not as rows seen.
     n_candidates_, n_swaps_, n_evaluations_, n_evaluations_saved_ : int
         Candidates offered; swaps taken; dissimilarities of candidates to validation rows computed, and those that
         racing saved.
+    changes_ : list of Change
+        Where the stream changed, for `half_life="auto"`.
 
     Examples
     --------
@@ -127,7 +134,7 @@ class ExemplarClustering(Clusterer):
     """
 
     _adds_up_columns = True
-    traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
+    traits = Traits(merge="approximate", weights=True, sparse=True, objects=True, forgets=True)
     _count_param = "n_exemplars"
     _constraints = {
         "n_exemplars": [Int(1)],
@@ -142,6 +149,7 @@ class ExemplarClustering(Clusterer):
         "initial": [NULL, ROWS],
         "locked": [NULL, ROWS],
         "min_distance": [NULL, Number(0.0)],
+        "half_life": [NULL, Int(1), OneOf("auto")],
         "random_state": [RANDOM_STATE],
     }
 
@@ -183,6 +191,7 @@ class ExemplarClustering(Clusterer):
         initial: Any = None,
         locked: Any = None,
         min_distance: float | None = None,
+        half_life: int | str | None = None,
         random_state: Any = None,
     ):
         self.n_exemplars = n_exemplars
@@ -197,6 +206,7 @@ class ExemplarClustering(Clusterer):
         self.initial = initial
         self.locked = locked
         self.min_distance = min_distance
+        self.half_life = half_life
         self.random_state = random_state
 
     # ---- learning --------------------------------------------------------------------------------
@@ -273,6 +283,14 @@ class ExemplarClustering(Clusterer):
         self._n_chunks += 1
         self._stay_within_budget()
 
+    def _fade(self, factor: float) -> None:
+        self._sample.fade(factor)
+        self._phantom.fade(factor)
+
+    def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """Dissimilarities to the nearest exemplars."""
+        return nearest_exemplars(self._objective, X)[1]
+
     def _offer(self, X: Any, row_ids: np.ndarray, own: np.ndarray, *, are_new: bool = False, n_merged: int = 0) -> None:
         """Offer rows as candidates; `own` are their slots in the validation sample, -1 for none.
 
@@ -308,7 +326,7 @@ class ExemplarClustering(Clusterer):
     def _initialize(self, X: Any, weight: np.ndarray | None) -> None:
         dissimilarity = self._dissimilarity()
         itemsize = getattr(X, "dtype", np.dtype(float)).itemsize
-        sizes = Sizes(self.n_exemplars, average_bytes(X), itemsize)
+        sizes = Sizes(self.n_exemplars, average_bytes(X), itemsize, self._watch_bytes())
         self._sample = ValidationSample(sizes.n_validation(self.budget, self.n_validation))
         self._phantom, phantom = self._first_phantom(X, weight, dissimilarity)
         self._objective = ExemplarObjective(dissimilarity, phantom, X, self.n_exemplars, self._sample.size)
@@ -358,7 +376,7 @@ class ExemplarClustering(Clusterer):
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
         itemsize = np.dtype(dtype).itemsize
-        sizes = Sizes(self.n_exemplars, n_features * itemsize, itemsize)
+        sizes = Sizes(self.n_exemplars, n_features * itemsize, itemsize, self._watch_bytes())
         return sizes.plan(sizes.n_validation(self.budget, self.n_validation))
 
     def _stay_within_budget(self) -> None:
@@ -392,7 +410,7 @@ class ExemplarClustering(Clusterer):
     @property
     def cluster_sizes_(self) -> np.ndarray:
         shares = np.bincount(self.validation_labels_, self._objective.shares, minlength=self._objective.n_chosen)
-        return shares * self._sample.total_weight
+        return shares * self._sample.total_weight / self._unit()
 
     @property
     def validation_rows_(self) -> Any:
@@ -463,6 +481,8 @@ class ExemplarClustering(Clusterer):
         farther from it than the farthest validation row.
         """
         self._check_fitted()
+        if self.half_life is not None and not self.is_exact_:
+            check_uniform(self._sample, self.n_seen_, type(self).__name__)
         return self._bounds().error_of_one_set(confidence)
 
     @classmethod
@@ -515,7 +535,7 @@ class ExemplarClustering(Clusterer):
         if not self._is_fitted():
             return
         old = self._objective
-        sizes = Sizes(count, average_bytes(old.rows.values), old.near.itemsize)
+        sizes = Sizes(count, average_bytes(old.rows.values), old.near.itemsize, self._watch_bytes())
         self._sample.shrink(old, min(self._sample.size, sizes.n_validation(budget, self.n_validation)))
         self._choose_again(old.chosen.values, None, self.exemplar_ids_)
 

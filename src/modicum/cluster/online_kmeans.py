@@ -7,11 +7,14 @@ import numpy as np
 from modicum._jit.kmeans import move_centers
 from modicum.contract.centers import CentersMixin
 from modicum.contract.learner import Traits
+from modicum.contract.watchful import Watchful
 from modicum.rules.invariants import Array
-from modicum.rules.params import RANDOM_STATE, Int
+from modicum.rules.params import NULL, RANDOM_STATE, Int, OneOf
+
+LEAST = 1e-300  # weight of a center that has faded
 
 
-class OnlineKMeans(CentersMixin):
+class OnlineKMeans(Watchful, CentersMixin):
     """Online k-means: each row moves its nearest center a little towards itself.
 
     The centers are initialised with the first `n_clusters` different rows. After that, a row of weight w moves its
@@ -25,6 +28,8 @@ class OnlineKMeans(CentersMixin):
     ----------
     n_clusters : int, default=8
         Number of centers.
+    half_life : int, "auto" or None, default=None
+        Rows after which the weight of a row has halved; "auto": forget where distances to centers rise. None: never.
     random_state : int, Generator or None, default=None
         Only for the k-means of `merge`.
 
@@ -33,6 +38,8 @@ class OnlineKMeans(CentersMixin):
     cluster_centers_ : ndarray of shape (k, d)
     cluster_sizes_ : ndarray of shape (k,)
         Weight of the rows assigned to each center.
+    changes_ : list of Change
+        Where the stream changed, for `half_life="auto"`.
 
     Examples
     --------
@@ -49,15 +56,21 @@ class OnlineKMeans(CentersMixin):
     """
 
     _adds_up_columns = True
-    traits = Traits(chunk_exact=True, merge="approximate", weights=True)
-    _constraints = {"n_clusters": [Int(1)], "random_state": [RANDOM_STATE]}
+    traits = Traits(chunk_exact=True, merge="approximate", weights=True, forgets=True)
+    _decays_by_row = True
+    _constraints = {
+        "n_clusters": [Int(1)],
+        "half_life": [NULL, Int(1), OneOf("auto")],
+        "random_state": [RANDOM_STATE],
+    }
     _invariants = {
         "cluster_centers_": Array("dtype", "k", "n_features"),
         "cluster_sizes_": Array("float64", "k", above=0.0),
     }
 
-    def __init__(self, n_clusters: int = 8, *, random_state: Any = None):
+    def __init__(self, n_clusters: int = 8, *, half_life: int | str | None = None, random_state: Any = None):
         self.n_clusters = n_clusters
+        self.half_life = half_life
         self.random_state = random_state
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
@@ -65,9 +78,10 @@ class OnlineKMeans(CentersMixin):
         if not hasattr(self, "cluster_centers_"):
             self.cluster_centers_ = X[:0].copy()
             self.cluster_sizes_ = np.zeros(0)
-        used = 0
+        used, decay = 0, self._row_decay()
         while len(self.cluster_centers_) < self.n_clusters and used < len(X):
             row = X[used : used + 1]
+            self.cluster_sizes_ = np.maximum(self.cluster_sizes_ * decay, LEAST)
             same = np.flatnonzero((self.cluster_centers_ == row).all(axis=1))
             if len(same):
                 self.cluster_sizes_[same[0]] += weight[used]
@@ -75,7 +89,14 @@ class OnlineKMeans(CentersMixin):
                 self.cluster_centers_ = np.concatenate([self.cluster_centers_, row])
                 self.cluster_sizes_ = np.append(self.cluster_sizes_, weight[used])
             used += 1
-        move_centers(X[used:], weight[used:], self.cluster_centers_, self.cluster_sizes_)
+        move_centers(X[used:], weight[used:], decay, LEAST, self.cluster_centers_, self.cluster_sizes_)
+
+    def _fade(self, factor: float) -> None:
+        self.cluster_sizes_ = np.maximum(self.cluster_sizes_ * factor, LEAST)
+
+    def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """Distances to the nearest centers."""
+        return self.transform(X).min(axis=1)
 
     def _merge(self, other: "OnlineKMeans") -> None:
         from sklearn.cluster import KMeans

@@ -34,6 +34,9 @@ class Phantom(Part):
     def update(self, F: ExemplarObjective) -> None:
         """Move the phantom of an objective if it must be elsewhere by now."""
 
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of what was learned by a factor."""
+
     def merge(self, other: Any) -> None:
         """Learn what another phantom of the same kind has learned."""
 
@@ -79,6 +82,9 @@ class MeanPhantom(Phantom):
         mean = self.moments.mean
         if ((mean - phantom[0]) ** 2).sum() > DRIFT * self.moments.variance:
             F.move_phantom(row_like(mean, F.rows.values))
+
+    def fade(self, factor: float) -> None:
+        self.moments.fade(factor)
 
     def merge(self, other: "MeanPhantom") -> None:
         self.moments.merge(other.moments)

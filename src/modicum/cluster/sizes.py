@@ -6,15 +6,17 @@ from modicum.rules.budget import Plan, as_budget, format_bytes
 
 USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 32, 3000  # validation rows by default, the larger of both: more change little
 HISTORY_BYTES = 20 * 1024  # 426 records
+SCALAR_BYTES = 512  # of single numbers
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Number of exemplars, and bytes of one row and of one number of its dtype."""
+    """Number of exemplars, bytes of one row and of one number of its dtype, and of what is held besides."""
 
     n_exemplars: int
     row_bytes: int
     itemsize: int
+    other_bytes: int = 0
 
     def n_validation(self, budget: int | str | None, asked: int | None) -> int:
         """Validation rows to keep: as many as asked for, or as are useful and fit the budget."""
@@ -43,5 +45,9 @@ class Sizes:
             validation_rows=n * row,
             their_dissimilarities_to_exemplars=n * (k + 1) * self.itemsize,
             their_keys_weights_and_nearest=n * bookkeeping,
-            exemplars_phantom_and_history=exemplars + phantom + HISTORY_BYTES + 512,  # and single numbers
+            exemplars_phantom_and_history=exemplars
+            + phantom
+            + HISTORY_BYTES
+            + 512
+            + self.other_bytes,  # and single numbers
         )

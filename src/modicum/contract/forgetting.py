@@ -46,10 +46,10 @@ class Forgetting(Learner):
         """Rows of the half-life, 0 if there is none or if it is a word."""
         return int(self.half_life) if isinstance(self.half_life, int | np.integer) else 0
 
-    def _unit(self) -> float:
-        """The weight with which the next row will be learned."""
+    def _unit(self, ahead: int = 0) -> float:
+        """The weight with which the next row will be learned; within `_learn`, the one after `ahead` of the rows."""
         period = self._period()
-        return float(np.exp2(self._clock / period)) if period else 1.0
+        return float(np.exp2((self._clock + ahead) / period)) if period else 1.0
 
     def _row_decay(self) -> float:
         """What the weight of a row is multiplied by for each later row."""

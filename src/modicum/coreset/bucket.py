@@ -1,12 +1,19 @@
 """Buckets of weighted points that represent many rows (lucic2015, section 3)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from modicum.rules.invariants import Array, Real, Whole
 from modicum.rules.params import TRUTH
 from modicum.state.part import Part
+
+LEAST = 1e-100  # of weights that fade: their squares are numbers yet
+
+
+def scaled(weights: np.ndarray, factor: float) -> np.ndarray:
+    """Weights times a factor, above 0."""
+    return np.maximum(weights * factor, LEAST)
 
 
 @dataclass
@@ -44,3 +51,9 @@ class Bucket(Part):
     def of_rows(cls, X: np.ndarray, weight: np.ndarray) -> "Bucket":
         """A bucket of original rows."""
         return cls(X, weight, np.zeros(1, np.int32))
+
+    def scaled(self, factor: float) -> "Bucket":
+        """The bucket with all weights times a factor."""
+        if factor == 1:
+            return self
+        return replace(self, weights=scaled(self.weights, factor), lost_scatter=self.lost_scatter * factor)

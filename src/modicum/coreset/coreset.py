@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.forgetting import Forgetting
+from modicum.contract.learner import Traits
 from modicum.contract.validation import largest_value
 from modicum.coreset.bucket import Bucket
 from modicum.coreset.reducer import Reducer
@@ -17,13 +18,13 @@ BUCKETFULS = BUCKETS + 2  # that are held: full buckets, the one being filled, a
 MAX_CAPACITY = 4  # of a bucket, times the summary: larger buckets would add next to no accuracy
 
 
-class CoresetLearner(Learner):
+class CoresetLearner(Forgetting):
     """A stream as a tree of buckets, summarized in `n_points` weighted points on request.
 
     A subclass defines `_reducer`, and `_summary_points` if `n_points` may be None.
     """
 
-    traits = Traits(merge="approximate", weights=True)
+    traits = Traits(merge="approximate", weights=True, forgets=True)
     _invariants = {"_tree": Is(MergeReduce), "_seed": Whole(0, 2**31)}
     n_points: int | None
     budget: int | str | None
@@ -59,7 +60,8 @@ class CoresetLearner(Learner):
         )
 
     def _summary(self) -> list[Bucket]:
-        buckets = self._tree.all_buckets()
+        unit = self._unit()
+        buckets = [bucket.scaled(1 / unit) for bucket in self._tree.all_buckets()]
         n_points = min(self._summary_points()[1], self._tree.capacity)
         if len(self._tree) <= n_points:
             return buckets
@@ -70,6 +72,9 @@ class CoresetLearner(Learner):
             self._tree = MergeReduce(X, self._bucket_capacity(X.shape[1], X.dtype))
             self._seed = int(self._rng.integers(2**31))
         self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
+
+    def _fade(self, factor: float) -> None:
+        self._tree.fade(factor)
 
     def _merge(self, other: Any) -> None:
         if other._dtype != self._dtype:

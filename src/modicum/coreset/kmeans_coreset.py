@@ -40,6 +40,8 @@ class KMeansCoreset(KMeansCost):
     calibrate : bool, default=True
         If False, points are rows of the data, and their weights sum to the weight of all rows only in expectation.
         Only for "sensitivity".
+    half_life : int or None, default=None
+        Rows after which the weight of a row has halved. None: rows of all times weigh the same.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -74,6 +76,7 @@ class KMeansCoreset(KMeansCost):
         "method": [OneOf("sensitivity", "lightweight", "uniform")],
         "budget": [BUDGET, NULL],
         "calibrate": [TRUTH],
+        "half_life": [NULL, Int(1)],
         "random_state": [RANDOM_STATE],
     }
 
@@ -85,6 +88,7 @@ class KMeansCoreset(KMeansCost):
         method: str = "sensitivity",
         budget: int | str | None = None,
         calibrate: bool = True,
+        half_life: int | None = None,
         random_state: Any = None,
     ):
         self.n_points = n_points
@@ -92,6 +96,7 @@ class KMeansCoreset(KMeansCost):
         self.method = method
         self.budget = budget
         self.calibrate = calibrate
+        self.half_life = half_life
         self.random_state = random_state
 
     @property

@@ -42,6 +42,8 @@ class MixtureCoreset(CoresetLearner):
         If True, the points of each cell of the construction are reweighted, moved and scaled so that its weight, mean
         and scatter are exact. If False, points are rows of the data, and their weights sum to the weight of all rows
         only in expectation. That suits columns with few distinct values, where densities are high.
+    half_life : int or None, default=None
+        Rows after which the weight of a row has halved. None: rows of all times weigh the same.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -71,6 +73,7 @@ class MixtureCoreset(CoresetLearner):
         "n_components": [Int(1)],
         "budget": [BUDGET, NULL],
         "calibrate": [TRUTH],
+        "half_life": [NULL, Int(1)],
         "random_state": [RANDOM_STATE],
     }
 
@@ -81,12 +84,14 @@ class MixtureCoreset(CoresetLearner):
         *,
         budget: int | str | None = None,
         calibrate: bool = False,
+        half_life: int | None = None,
         random_state: Any = None,
     ):
         self.n_points = n_points
         self.n_components = n_components
         self.budget = budget
         self.calibrate = calibrate
+        self.half_life = half_life
         self.random_state = random_state
 
     @property

@@ -53,6 +53,8 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
     warm_start : bool, default=False
         Initialize with the last model instead of k-means: faster, and labels of components stay the same as the stream
         continues. Answers then depend on when earlier ones were requested.
+    half_life : int or None, default=None
+        Rows after which the weight of a row has halved. None: rows of all times weigh the same.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -85,6 +87,7 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
         "n_points": [Int(1), NULL],
         "budget": [BUDGET, NULL],
         "warm_start": [TRUTH],
+        "half_life": [NULL, Int(1)],
         "random_state": [RANDOM_STATE],
         **{name: WeightedGaussianMixture._constraints[name] for name in EM_PARAMETERS},
     }
@@ -113,6 +116,7 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
         max_iter: int = 100,
         n_init: int = 1,
         warm_start: bool = False,
+        half_life: int | None = None,
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -124,6 +128,7 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
         self.max_iter = max_iter
         self.n_init = n_init
         self.warm_start = warm_start
+        self.half_life = half_life
         self.random_state = random_state
 
     @property

@@ -41,6 +41,8 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     warm_start : bool, default=False
         Initialize with the centers of the last answer instead of new seeds: faster, and labels of clusters stay the
         same as the stream continues. Answers then depend on when earlier ones were requested.
+    half_life : int or None, default=None
+        Rows after which the weight of a row has halved. None: rows of all times weigh the same.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -75,6 +77,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         "budget": [BUDGET, NULL],
         "n_init": [Int(1)],
         "warm_start": [TRUTH],
+        "half_life": [NULL, Int(1)],
         "random_state": [RANDOM_STATE],
     }
 
@@ -87,6 +90,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         budget: int | str | None = None,
         n_init: int = 1,
         warm_start: bool = False,
+        half_life: int | None = None,
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
@@ -95,6 +99,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         self.budget = budget
         self.n_init = n_init
         self.warm_start = warm_start
+        self.half_life = half_life
         self.random_state = random_state
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from modicum.coreset.bucket import Bucket
+from modicum.coreset.bucket import Bucket, scaled
 from modicum.coreset.reducer import Reducer
 from modicum.rows import Rows, RowsOf
 from modicum.rules.invariants import Array, Each, Is, Whole
@@ -59,6 +59,11 @@ class MergeReduce(Part):
             bucket = replace(bucket, points=bucket.points.astype(dtype, copy=False))
             self._store(bucket if len(bucket) <= self.capacity else reduce([bucket], self.capacity, rng), reduce, rng)
         self.add(other.rows.values.astype(dtype, copy=False), other.weights, reduce, rng)
+
+    def fade(self, factor: float) -> None:
+        """Multiply the weights of all points by a factor."""
+        self.buckets = [bucket.scaled(factor) for bucket in self.buckets]
+        self.weights = scaled(self.weights, factor)
 
     def all_buckets(self) -> list[Bucket]:
         """Everything held, the bucket being filled included."""

@@ -48,7 +48,7 @@ class ErrorWatch(Part):
             return []
         end = first + len(errors)
         if not self.is_bounded:
-            errors = self._with_the_first(np.minimum(errors, MOST))
+            errors = self._with_the_first(np.minimum(errors.astype(np.float64, copy=False), MOST))
             self.unit = self.unit or float(errors.mean() if len(errors) else 0.0)
             errors = errors / np.maximum(errors + self.unit, LEAST)
         before = end - len(errors) - self.detector.n_seen

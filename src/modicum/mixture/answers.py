@@ -67,8 +67,7 @@ class MixtureAnswers(DensityMixin):
 
     def novelty(self, X: Any) -> np.ndarray:
         """Probability that a row belongs to a component that has not been seen yet."""
-        joint = self._log_joint(X)
-        return np.exp(joint[:, -1] - logsumexp(joint, axis=1))
+        return self._mixture().novelty(self._check_input(X))
 
     def _takes_sparse(self) -> bool:
         """Whether rows may be sparse; False for a family that is invalid, which is refused later."""

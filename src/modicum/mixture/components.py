@@ -102,8 +102,11 @@ class Components(Part):
 
     def scaled_to(self, count: float) -> Self:
         """The same components, scaled to a total count."""
-        scale = count / self.counts.sum()
-        return self._with(counts=scale * self.counts, sums=scale * self.sums)
+        return self.scaled(count / self.counts.sum())
+
+    def scaled(self, factor: float) -> Self:
+        """The same components with all counts times a factor."""
+        return self._with(counts=factor * self.counts, sums=factor * self.sums)
 
     def split(self, splits: dict[int, Split]) -> Self:
         """Each component in `splits` replaced by its two halves; the larger one keeps the name."""
@@ -165,6 +168,11 @@ class Components(Part):
 
         in_tiles(work, n_rows(X), len(counts))
         return out
+
+    def novelty(self, X: Any) -> np.ndarray:
+        """Probability that a row belongs to a component that has not been seen yet."""
+        joint = self.log_joint(X)
+        return np.exp(joint[:, -1] - logsumexp(joint, axis=1))
 
     def log_plug_in(self, X: Any) -> np.ndarray:
         """log p(row) of the mixture with the mean weights and parameters."""

@@ -7,9 +7,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from modicum.clumps.allocation import Allocation, allocate
+from modicum.clumps.items import Items
 from modicum.clumps.memory import Memory
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.learner import Traits
+from modicum.contract.watchful import Watchful
 from modicum.families import FAMILY, Family, as_family
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
@@ -19,14 +21,16 @@ from modicum.numeric.parallel import single_threaded_blas
 from modicum.rows import n_rows, take
 from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import Is, Real
-from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int
+from modicum.rules.params import BUDGET, NULL, POSITIVE, TRUTH, Int, OneOf
 
 COLUMNS = ("n_seen", "components", "free_energy", "clumps", "singlets", "seconds")  # of the history
+ROUNDS_BYTES = 8 * len(COLUMNS) * MAX_ROUNDS
 DEFAULT_HORIZON = 2.0  # times the rows seen
 OTHER_BYTES = 512  # of numbers beside arrays
+FADED = 2.0**-10  # weight of a row or clump that is dropped: that of a row ten half-lives ago
 
 
-class MemoryBoundedMixture(MixtureAnswers, Learner):
+class MemoryBoundedMixture(Watchful, MixtureAnswers):
     """Mixture whose number of components is learned and may grow, from a stream in bounded memory.
 
     Rows are buffered until an epoch is full. Then the mixture is learned from them and from the memory of earlier rows,
@@ -59,6 +63,9 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         Rows to buffer between rounds of learning; by default half of the budget. Long sparse rows may make it fewer.
     tol : float, default=3e-3
         Iterations stop, and splits and merges are rejected, when the free energy per row improves by less than this.
+    half_life : int, "auto" or None, default=None
+        Rows after which the weight of a row has halved: components that get no more rows lose their evidence, and
+        merge with others. "auto": forget where the novelty of rows rises. None: never.
 
     Attributes
     ----------
@@ -71,8 +78,10 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     free_energy_ : float
         Lower bound of the log-evidence of all rows, under the constraint that clumps are not divided.
     clumps_ : dict of arrays
-        Clumps, then single and buffered rows: `counts`, mean rows (`means`, sparse if rows are), components (`labels`),
+        Clumps, then single and buffered rows: `counts` (with `half_life`, of now), mean rows (`means`, sparse if rows are), components (`labels`),
         `is_clump`.
+    changes_ : list of Change
+        Where the stream changed, for `half_life="auto"`.
     history_ : dict of arrays
         For each round: `n_seen`, `components`, `free_energy`, `clumps`, `singlets` and `seconds`.
 
@@ -99,7 +108,9 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         "horizon": [Int(1), NULL],
         "epoch": [Int(1), NULL],
         "tol": [POSITIVE],
+        "half_life": [NULL, Int(1), OneOf("auto")],
     }
+    _surprise_is_bounded = True
 
     _invariants = {
         "_memory": Is(Memory, n_statistics=lambda its: as_family(its["family"]).n_statistics_of(its["n_features"])),
@@ -118,6 +129,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         horizon: int | None = None,
         epoch: int | None = None,
         tol: float = 3e-3,
+        half_life: int | str | None = None,
     ):
         self.family = family
         self.budget = budget
@@ -125,12 +137,14 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         self.horizon = horizon
         self.epoch = epoch
         self.tol = tol
+        self.half_life = half_life
 
     # ---- learning --------------------------------------------------------------------------------
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        return Traits(chunk_exact=True, merge="approximate", weights=True, sparse=self._takes_sparse())
+        sparse = self._takes_sparse()
+        return Traits(chunk_exact=True, merge="approximate", weights=True, sparse=sparse, forgets=True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,7 +169,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
             self._rounds = Rounds(*COLUMNS, limit=MAX_ROUNDS)
         self._add_rows(X, np.ones(n_rows(X)) if weight is None else weight)
 
-    def _add_rows(self, X: Any, weight: np.ndarray) -> None:
+    def _add_rows(self, X: Any, weight: np.ndarray, *, are_new: bool = True) -> None:
         """Fill one epoch after another. The memory is compressed only when the next epoch begins."""
         allocation, memory, done = self._own_allocation(), self._memory, 0
         while done < n_rows(X):
@@ -166,44 +180,63 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
                 self._is_current = False
                 done += count
             else:
-                self._end_of_stream()  # of sparse rows, the next one shows that an epoch is full
-                self._compress()
+                unit = self._unit(done if are_new else 0)
+                if not self._is_current:  # of sparse rows, the next one shows that an epoch is full
+                    self._build(unit)
+                self._compress(unit)
             if memory.n_buffered == allocation.epoch:
-                self._build()
+                self._build(self._unit(done if are_new else 0))
+
+    def _fade(self, factor: float) -> None:
+        self._memory.fade(factor)
+        if self._is_watched() and self._components is not None:  # otherwise their counts are of now already
+            self._components = self._components.scaled(factor)
+            self._is_current = False
+
+    def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """Probabilities of a component not seen yet, by the last components."""
+        return np.zeros(n_rows(X)) if self._components is None else self._components.novelty(X)
+
+    def _items(self, family: Family, unit: float) -> Items:
+        """Everything in memory, with its counts of now, when the next row has the weight `unit`."""
+        items = self._memory.items(family)
+        return items if unit == 1 else items.scaled(1 / unit)
 
     def _end_of_stream(self) -> None:
         if not self._is_current:
-            self._build()
+            self._build(self._unit())
 
-    def _build(self) -> None:
+    def _build(self, unit: float) -> None:
         """A round: learn the mixture of everything in memory, initialized with the last one."""
         started = time.perf_counter()
-        search = self._search()
+        search = self._search(unit)
         fit = search.from_scratch(self.concentration) if self._components is None else search.run(self._components)
         self._components, self._free_energy, self._is_current = fit.components, fit.free_energy, True
         memory, seconds = self._memory, time.perf_counter() - started
         sizes = len(memory.clump_counts), memory.n_singlets
         self._rounds.record(memory.n_seen, len(fit.components), fit.free_energy, *sizes, seconds)
 
-    def _search(self) -> Search:
+    def _search(self, unit: float) -> Search:
         """A search for components of everything in memory."""
         if self._components is None:
             family = as_family(self.family).bind(self._memory.rows.values, self._memory.weights)
         else:
             family = self._components.family
-        return Search(self._memory.items(family), self.tol, self._own_allocation().max_components)
+        return Search(self._items(family, unit), self.tol, self._own_allocation().max_components)
 
-    def _compress(self) -> None:
+    def _compress(self, unit: float) -> None:
         """Compress the memory, to make room for the next epoch."""
         assert self._components is not None
-        items = self._memory.items(self._components.family)
+        if self.half_life is not None:
+            self._memory.drop_lighter_than(FADED * unit)
+        items = self._items(self._components.family, unit)
         total = items.counts.sum()
         horizon = DEFAULT_HORIZON * total if self.horizon is None else self.horizon
         allocation = self._own_allocation()
         growth = max(1.0, horizon / total)
         compression = MixtureCompression(items, growth, allocation.cost, self._components, self.tol)
         groups = compression.run(allocation.beside(len(self._components)))
-        self._memory.keep(items, groups, compression.is_loose)
+        self._memory.keep(items if unit == 1 else items.scaled(unit), groups, compression.is_loose)
         self._is_current = False
 
     def _merge(self, other: "MemoryBoundedMixture") -> None:
@@ -212,8 +245,8 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
             return
         self._memory.merge(other._memory, self._components.family, other._components.family)
         self._components = self._components.joined(other._components)
-        self._build()
-        self._compress()
+        self._build(self._unit())
+        self._compress(self._unit())
 
     def _merge_rows(self, other: "MemoryBoundedMixture") -> None:
         """One side has only the rows of its first epoch: the other one learns them."""
@@ -221,7 +254,8 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         if self._components is None:
             first_epoch = self._memory
             self._adopt(other)
-        self._add_rows(first_epoch.rows.values.astype(self._dtype, copy=False), first_epoch.weights)
+        rows = first_epoch.rows.values.astype(self._dtype, copy=False)
+        self._add_rows(rows, first_epoch.weights, are_new=False)
 
     # ---- answers ---------------------------------------------------------------------------------
 
@@ -240,7 +274,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         return self._derive("fit", self._fit_between_rounds)
 
     def _fit_between_rounds(self) -> tuple[Components, float]:
-        search = self._search()
+        search = self._search(self._unit())
         with single_threaded_blas():
             known = self._components
             fit = search.from_scratch(self.concentration) if known is None else search.update(known)
@@ -250,7 +284,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
     def clumps_(self) -> dict[str, Any]:
         """The memory: `counts`, mean rows (`means`), components (`labels`), and whether it is a clump (`is_clump`)."""
         known = self._mixture()
-        items = self._memory.items(known.family)
+        items = self._items(known.family, self._unit())
         return {
             "counts": items.counts,
             "means": known.family.centers(items.averages(slice(0, len(items)))),
@@ -278,7 +312,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
         if name in names[:k] + names[k + 1 :]:
             raise ValueError(f"another component is named {name!r} already.")
         if self._components is None:
-            self._build()
+            self._build(self._unit())
         assert self._components is not None
         self._components.names[self._components.names.index(names[k])] = name
         self._derived = {}
@@ -323,7 +357,7 @@ class MemoryBoundedMixture(MixtureAnswers, Learner):
 
     def _fixed_bytes(self, n_features: int) -> int:
         """Bytes of the prior, the history and single numbers."""
-        return 8 * as_family(self.family).n_prior_of(n_features) + 8 * len(COLUMNS) * MAX_ROUNDS + OTHER_BYTES
+        return 8 * as_family(self.family).n_prior_of(n_features) + self._watch_bytes() + ROUNDS_BYTES + OTHER_BYTES
 
     def _n_retained(self) -> int:
         return len(self._memory)

@@ -31,6 +31,12 @@ class RunningMean(Part):
         squares = X.multiply(X).sum(axis=1) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
         self.square_sum += float(np.asarray(squares, np.float64).ravel() @ weight)
 
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of all rows by a factor."""
+        self.weight *= factor
+        self.sums *= factor
+        self.square_sum *= factor
+
     def merge(self, other: "RunningMean") -> None:
         """Add the rows that another one has counted."""
         self.weight += other.weight

@@ -11,6 +11,8 @@ from modicum.rules.invariants import Array
 from modicum.rules.params import NULL
 from modicum.state.part import Part
 
+LEAST = 1e-300  # weight of a row that has faded
+
 
 class BufferedRows(Part):
     """Buffered rows with their ids, targets and weights."""
@@ -35,6 +37,10 @@ class BufferedRows(Part):
     def contents(self) -> tuple[Any, np.ndarray | None, np.ndarray, np.ndarray]:
         """Rows, targets, weights and ids: what a learner is given of a chunk."""
         return self.rows.values, self.targets, self.weights, self.ids
+
+    def fade(self, factor: float) -> None:
+        """Multiply all weights by a factor."""
+        self.weights = np.maximum(self.weights * factor, LEAST)
 
     def append(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         slots = np.arange(len(self), len(self) + n_rows(X))

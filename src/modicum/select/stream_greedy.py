@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from modicum.contract.forgetting import Forgetting
+from modicum.contract.learner import Traits
 from modicum.rows import n_rows, take
-from modicum.rules.params import NULL, Number, OneOf
+from modicum.rules.params import NULL, Int, Number, OneOf
 from modicum.select.guarantees import SwapGuarantee
 from modicum.select.judged import JudgedSelector
+from modicum.select.objectives.named import OBJECTIVE
 from modicum.select.swaps import CANDIDATES_PER_SWAP, grow, improve
 
 CANDIDATES_PER_BLOCK = 256  # enough to share the cost of a block
@@ -20,7 +23,7 @@ ALIKE = 1e-9  # relative amount by which rounding may put the kernel value of eq
 FIRST_BLOCK = 4  # candidates in the first block per row to be chosen: the best of them make the first set
 
 
-class StreamGreedy(JudgedSelector):
+class StreamGreedy(Forgetting, JudgedSelector):
     """Rows of a stream that maximise an objective, by swaps.
 
     The best rows of the first block make the first set; from then on every row is offered once, and replaces the chosen
@@ -59,6 +62,9 @@ class StreamGreedy(JudgedSelector):
     min_distance : float or None, default=None
         No two prototypes are within this Euclidean distance of each other: 0 leaves out duplicates, more near
         duplicates. For rows of numbers.
+    half_life : int or None, default=None
+        For "variance" and "error", rows after which the weight of a row in these means has halved. None: rows of all
+        times weigh the same. "logdet" is not a mean over rows, so that a prototype does not age.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -97,6 +103,7 @@ class StreamGreedy(JudgedSelector):
         "swaps": [OneOf("eager", "one")],
         "min_gain": [Number(0.0)],
         "min_distance": [NULL, Number(0.0)],
+        "half_life": [NULL, Int(1)],
     }
     _useful_validation = 2000
 
@@ -110,6 +117,7 @@ class StreamGreedy(JudgedSelector):
         swaps: str = "eager",
         min_gain: float = 1e-5,
         min_distance: float | None = None,
+        half_life: int | None = None,
         random_state: Any = None,
     ):
         self.n_prototypes = n_prototypes
@@ -119,7 +127,27 @@ class StreamGreedy(JudgedSelector):
         self.swaps = swaps
         self.min_gain = min_gain
         self.min_distance = min_distance
+        self.half_life = half_life
         self.random_state = random_state
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        is_mean = OBJECTIVE.accepts(self.objective) and self._given_objective().needs_validation
+        return Traits(merge="approximate", weights=True, sparse=True, objects=True, forgets=is_mean)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.half_life is not None and not self._given_objective().needs_validation:
+            raise ValueError(
+                f"StreamGreedy: half_life is for objectives that are means over rows, such as "
+                f'objective="variance"; got {self.objective!r}.'
+            )
+
+    def _fade(self, factor: float) -> None:
+        if self._buffered is not None:
+            self._buffered.fade(factor)
+        elif self._sample is not None:
+            self._sample.fade(factor)
 
     def _offer(self, X: Any, y: np.ndarray | None, row_ids: np.ndarray, n_seen: int) -> None:
         usual = CANDIDATES_PER_BLOCK if self.swaps == "eager" else CANDIDATES_PER_SWAP
