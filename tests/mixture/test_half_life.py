@@ -48,7 +48,7 @@ def test_faded_rows_and_clumps_are_dropped():
         model.partial_fit(rng.normal(100.0 * step, 1, (100, 2)))
     assert model.n_components_ < 6
     assert (model.clumps_["counts"] > 2.0**-16).all()  # between rounds they fade further
-    assert model.n_retained_ < 250
+    assert model.n_retained_ <= 310  # of ten half-lives, and the epoch
 
 
 def test_auto_finds_new_rows_and_leaves_little_of_the_old():

@@ -25,15 +25,14 @@ def the_contract_holds_with_a_half_life(learner: Learner) -> None:
 
 @when(lambda traits: traits.forgets and traits.weights)
 def a_half_life_is_a_weight_that_grows(learner: Learner) -> None:
-    """Answers do not depend on the unit of weights, so that weights that double do the same."""
+    """Answers that do not depend on the unit of weights are those for weights that double every half-life."""
     X = rows(learner, 4 * HALF_LIFE)
-    forgetting = learned(fresh(learner).set_params(half_life=HALF_LIFE), X, chunk=HALF_LIFE)
-    growing = learned(learner, X, HALF_LIFE, np.exp2(np.arange(len(X)) / HALF_LIFE))
-    for name in ANSWERS:
-        if hasattr(forgetting, name):
-            np.testing.assert_allclose(
-                getattr(forgetting, name)(X), getattr(growing, name)(X), rtol=1e-6, atol=1e-9, err_msg=name
-            )
+    plain, heavy = (_answers(learned(learner, X, HALF_LIFE, np.full(len(X), weight)), X) for weight in (1.0, 16.0))
+    growing = _answers(learned(learner, X, HALF_LIFE, np.exp2(np.arange(len(X)) / HALF_LIFE)), X)
+    forgetting = _answers(learned(fresh(learner).set_params(half_life=HALF_LIFE), X, HALF_LIFE), X)
+    for name, answer in growing.items():
+        if np.allclose(plain[name], heavy[name]):
+            np.testing.assert_allclose(forgetting[name], answer, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
 @when(lambda traits: traits.forgets)
@@ -50,6 +49,10 @@ def an_old_world_loses_its_weight(learner: Learner) -> None:
         is_old = np.asarray(picks.rows).mean(axis=1) < APART / 2
         share, expected = picks.weights[is_old].sum() / picks.weights.sum(), weights[:300].sum() / weights.sum()
         assert abs(share - expected) < 0.25, f"{share:.2f} of the weight is that of old rows, not {expected:.2f}"
+
+
+def _answers(model: Learner, X: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: getattr(model, name)(X) for name in ANSWERS if hasattr(model, name)}
 
 
 def _takes_auto(learner: Learner) -> bool:

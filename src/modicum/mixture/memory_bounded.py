@@ -30,7 +30,7 @@ OTHER_BYTES = 512  # of numbers beside arrays
 FADED = 2.0**-10  # weight of a row or clump that is dropped: that of a row ten half-lives ago
 
 
-class MemoryBoundedMixture(Watchful, MixtureAnswers):
+class MemoryBoundedMixture(MixtureAnswers, Watchful):
     """Mixture whose number of components is learned and may grow, from a stream in bounded memory.
 
     Rows are buffered until an epoch is full. Then the mixture is learned from them and from the memory of earlier rows,
@@ -78,8 +78,8 @@ class MemoryBoundedMixture(Watchful, MixtureAnswers):
     free_energy_ : float
         Lower bound of the log-evidence of all rows, under the constraint that clumps are not divided.
     clumps_ : dict of arrays
-        Clumps, then single and buffered rows: `counts` (with `half_life`, of now), mean rows (`means`, sparse if rows are), components (`labels`),
-        `is_clump`.
+        Clumps, then single and buffered rows: `counts` (with `half_life`, those of now), mean rows (`means`, sparse if
+        rows are), components (`labels`), `is_clump`.
     changes_ : list of Change
         Where the stream changed, for `half_life="auto"`.
     history_ : dict of arrays
