@@ -14,6 +14,7 @@ from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
 from modicum.cluster.information.words import doubt, how_chosen, known_labels
 from modicum.contract.loading import from_content, read_content
+from modicum.drift import changes_in_words, half_life_in_words
 from modicum.pipeline import StreamPipeline
 from modicum.pipeline.kinds import IGNORED
 from modicum.rules.budget import format_bytes
@@ -81,6 +82,10 @@ def numbers(learner: Any) -> dict[str, Any]:
     if is_classifier(learner):
         facts |= {"classes": learner.classes_, "accuracy": learner.accuracy_, "candidates": learner.candidates_}
     facts |= crowd_numbers(learner)
+    if getattr(learner, "half_life", None) is not None:
+        facts["half_life"] = learner.half_life
+        if hasattr(learner, "changes_"):
+            facts["changes"] = [{"row": change.row, "since": change.since} for change in learner.changes_]
     history = getattr(learner, "history_", {})
     if any(len(history.get(name, ())) for name in CURVES):
         facts["history"] = {name: history[name] for name in ("n_seen", *CURVES) if name in history}
@@ -190,7 +195,7 @@ def describe(learner: Any) -> dict[str, Any]:
         facts |= _information(learner)
     if is_classifier(learner):
         facts |= _classifier(learner)
-    facts |= describe_crowd(learner)
+    facts |= describe_crowd(learner) | _forgetting(learner)
     history = getattr(learner, "history_", {})
     for name in CURVES:
         values = np.asarray(history.get(name, ()))
@@ -201,6 +206,14 @@ def describe(learner: Any) -> dict[str, Any]:
             first, *others = found["text"].splitlines()
             facts["guarantee"] = f"{first}{f' And {len(others)} more.' if others else ''}"
     return facts
+
+
+def _forgetting(learner: Any) -> dict[str, str]:
+    """Facts about a learner that forgets: its half-life, and where it found changes."""
+    if getattr(learner, "half_life", None) is None:
+        return {}
+    facts = {"half-life": half_life_in_words(learner.half_life)}
+    return facts | ({"changes": changes_in_words(learner.changes_)} if learner.half_life == "auto" else {})
 
 
 def _some(names: Any) -> str:

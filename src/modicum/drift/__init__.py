@@ -3,5 +3,6 @@
 from modicum.drift.adwin import Adwin, Change
 from modicum.drift.changes import Changes
 from modicum.drift.error_watch import ErrorWatch
+from modicum.drift.words import changes_in_words, half_life_in_words
 
-__all__ = ["Adwin", "Change", "Changes", "ErrorWatch"]
+__all__ = ["Adwin", "Change", "Changes", "ErrorWatch", "changes_in_words", "half_life_in_words"]

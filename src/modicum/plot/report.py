@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from modicum import __version__
 from modicum._optional import require
 from modicum.contract.learner import Learner
+from modicum.drift import changes_in_words, half_life_in_words
 from modicum.pipeline import StreamPipeline, final_learner
 from modicum.pipeline.kinds import IGNORED
 from modicum.plot.formatting import clipped, is_number_like
@@ -127,7 +128,7 @@ def make_page(learner: Learner, context: Context) -> Page:
     kind = type(learner).__name__
     sentence, sections = content_of(learner, context)
     first, others = sections[:1], sections[1:]
-    sections = [*first, *_preparation(context), *others, _parameters(learner, context)]
+    sections = [*first, *_preparation(context), *others, *_forgetting(learner), _parameters(learner, context)]
     return Page(context.source or kind, kind, sentence, sections)
 
 
@@ -157,6 +158,17 @@ def _preparation(context: Context) -> list[Section]:
     blocks = [Table(columns, compact=True)] if columns else []
     said = context.learned_from or ""
     return [Section("Preparation", blocks, f"{said[:1].upper()}{said[1:].rstrip('.')}{'.' * bool(said)}")]
+
+
+def _forgetting(learner: Learner) -> list[Section]:
+    """The half-life, and where the stream changed."""
+    half_life = getattr(learner, "half_life", None)
+    if half_life is None:
+        return []
+    facts = [("half-life", half_life_in_words(half_life))]
+    if half_life == "auto":
+        facts.append(("changes", changes_in_words(learner.changes_)))
+    return [Section("Forgetting", [Facts(facts)])]
 
 
 def _parameters(estimator: BaseEstimator, context: Context) -> Section:
