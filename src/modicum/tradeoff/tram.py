@@ -33,8 +33,8 @@ class Tram(BaseEstimator):
     """Find a solution of a given risk with as few rows, as little memory and as little time as possible.
 
     Learns a few rows with a small summary, fits the model, and evaluates it on held-out rows; then takes twice the rows
-    and 1.5 times the points, or up to 4 times if the last two rounds ask for that, until the risk is low enough. So the time depends on the target and not on the number of
-    rows, and `path_` shows the risk against time, rows and points.
+    and 1.5 times the points, or up to 4 times if the last two rounds ask for that, until the risk is low enough. So the
+    time depends on the target and not on the number of rows, and `path_` shows the risk against time, rows and points.
 
     Rows of arrays and data frames are shuffled. Any other source of `modicum.stream` is read in its own order, chunk by
     chunk and from the beginning in every round: it should be well mixed. A source that can be read only once is
