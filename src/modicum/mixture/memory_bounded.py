@@ -98,7 +98,10 @@ class MemoryBoundedMixture(MixtureAnswers, Watchful):
 
     References
     ----------
-    gomes2008; kurihara2007 for the search.
+    gomes2008; kurihara2007 for the search. Departures, of the compression (section 2.5.2): it starts from a search as
+    if there were up to twice the rows instead of from the components, splits that take half of the memory left are made
+    at once, halves of a few rows are split off last and stay single rows, and in the end items move to their likeliest
+    groups.
     """
 
     _constraints = {
