@@ -440,3 +440,20 @@ def test_scores_over_stream_share_an_axis_and_show_where_errors_rose():
     assert axes.lines[2].get_xdata() == [150, 150]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["recent rows", "all rows", "errors rose"]
     assert axes.get_ylabel() == "accuracy"
+
+
+def test_scores_of_several_learners_have_a_colour_each():
+    n_seen, nothing = np.array([100.0, 200.0, 300.0]), np.zeros(3)
+    recent = {"svm": np.array([0.9, 0.5, 0.7]), "svm(C=1)": np.array([0.8, 0.6, 0.7])}
+    scores = {
+        name: Prequential("accuracy", n_seen, values, values, n_seen, nothing, [Change(180, 150, 0.4)])
+        for name, values in recent.items()
+    }
+    figure = scores_over_stream(scores)
+    (axes,) = figure.axes
+    for line, mark, expected in zip(axes.lines[0:4:2], axes.lines[1:4:2], recent.values(), strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), expected)
+        assert [*mark.get_xdata(), *mark.get_ydata()] == pytest.approx([150, expected[:2].mean()])
+        assert mark.get_color() == line.get_color()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["svm", "svm(C=1)", "errors rose"]

@@ -14,6 +14,7 @@ COMMANDS = {
     "select": "Choose the rows of a source that represent all of it best.",
     "fit": "Learn a source and save what was learned.",
     "predict": "Predict for every row of a source with a saved learner.",
+    "evaluate": "Predict, score, then learn every row of a source: errors over time.",
     "similar": "Find similar texts or pictures with a saved topic model.",
     "picks": "Print the rows, points or centers that a saved learner holds.",
     "coreset": "Summarize a source by weighted points.",

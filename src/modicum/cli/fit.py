@@ -8,7 +8,7 @@ import typer
 
 from modicum.cli.grouping import EXAMPLES
 from modicum.cli.lazy import SETTINGS, LazyGroup, as_command
-from modicum.cli.learners import ALIASES, ENTRIES, NAMES, WISHES, command_name, fit_examples
+from modicum.cli.learners import ALIASES, ENTRIES, NAMES, WISHES, command_name, fit_examples, names_like
 
 
 class _Learners(LazyGroup):
@@ -32,10 +32,7 @@ class _Learners(LazyGroup):
         return {name: ENTRIES[learner].summary for name, learner in NAMES.items()}
 
     def alike(self, text: str) -> list[str]:
-        if text in NAMES or text in ALIASES:
-            return [ALIASES.get(text, text)]
-        containing = [name for name in NAMES if text.replace("-", "") in name.replace("-", "")]
-        return containing or get_close_matches(text, [*NAMES, *ALIASES], cutoff=0.5)
+        return names_like(text) or get_close_matches(text, [*NAMES, *ALIASES], cutoff=0.5)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         alike = self.alike(cmd_name)

@@ -15,12 +15,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     LEARNING: (
         *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers", "n_similar"),
+        *("learner", "metric", "lag", "window"),
         *("model", "risk", "grid", "rows", "time_limit"),
         *("strategy", "task_size", "redundancy", "answers_per_task", "title", "instruction", "details", "gold"),
     ),
     OUTPUT: (
         *("output", "report", "save", "keep", "segments", "copy_to", "csv", "table", "as_json", "force"),
-        *("image", "text", "curves", "n_points", "repeats", "folder", "clusters", "images"),
+        *("plot", "image", "text", "curves", "n_points", "repeats", "folder", "clusters", "images"),
         *("host", "port", "url"),
     ),
     LONG_RUNS: ("follow", "checkpoint", "continue_", "every", "chunk_size", "dask", "shards"),
@@ -42,6 +43,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "predict": (
         "modicum predict flats.mcm flats.csv -o clusters.parquet",
         "modicum predict flats.mcm flats.csv --keep street,area --csv",
+    ),
+    "evaluate": (
+        "modicum evaluate flats.csv --target rooms --learner svm --table",
+        'modicum evaluate flats.csv --target rooms --learner svm --learner "svm(C=1)" --lag 100 --plot rooms.png',
     ),
     "similar": (
         "modicum similar topics.mcm texts/0.txt --among texts -k 3",

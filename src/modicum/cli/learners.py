@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 ALWAYS_ESSENTIAL = ("budget", "random_state")
 
@@ -127,6 +128,26 @@ def command_name(learner: str) -> str:
 
 NAMES = {command_name(learner): learner for learner in ENTRIES}
 ALIASES = {alias: command_name(learner) for learner, entry in ENTRIES.items() for alias in entry.aliases}
+
+
+def names_like(text: str) -> list[str]:
+    """Names of learners that a text may mean: the one that it or its alias names, or all of which it is a part.
+
+    >>> names_like("svm"), names_like("online-g"), names_like("sieve")
+    (['stream-svc'], ['online-greedy'], ['sieve-streaming', 'sieve-streaming-plus-plus', 'three-sieves'])
+    """
+    if text in NAMES or text in ALIASES:
+        return [ALIASES.get(text, text)]
+    return [name for name in NAMES if text.replace("-", "") in name.replace("-", "")]
+
+
+def command_named(text: str) -> str:
+    """The name of the learner that a text means; a ValueError with those it may mean."""
+    alike = names_like(text) if text else []
+    if len(alike) != 1:
+        names = alike or get_close_matches(text, [*NAMES, *ALIASES], cutoff=0.5) or list(NAMES)
+        raise ValueError(f"no learner {text!r}; there are {', '.join(names)}.")
+    return alike[0]
 
 
 def essentials(learner: str, parameters: list[str]) -> list[str]:

@@ -1,13 +1,16 @@
 """Curves of `history_`: what a learner recorded over the stream."""
 
+from collections.abc import Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from modicum.evaluate import Prequential
+from modicum.plot.formatting import label as short_label
 from modicum.plot.formatting import short
 from modicum.plot.labels import PLACES, place_labels
-from modicum.plot.style import FONT, LIGHT, format_ticks, name_axes, new_figure
+from modicum.plot.style import FONT, LIGHT, MOST_LETTERS, PALETTE, format_ticks, name_axes, new_figure
 from modicum.select import BlockGreedy
 
 if TYPE_CHECKING:
@@ -72,8 +75,13 @@ def history_over_stream(learner: Any, column: str, name: str | None = None) -> "
     return figure
 
 
-def scores_over_stream(scores: Prequential) -> "Figure":
-    """The score of recent rows and, faint, of all rows, by `evaluate.prequential`; dotted where errors rose."""
+def scores_over_stream(scores: Prequential | Mapping[str, Prequential]) -> "Figure":
+    """The score of recent rows and, faint, of all rows, by `evaluate.prequential`; dotted where errors rose.
+
+    Of several learners by name, the score of recent rows, with a mark on the curve where the errors of each rose.
+    """
+    if not isinstance(scores, Prequential):
+        return _scores_of_several(scores)
     figure, axes = curve(scores.n_seen, scores.recent, scores.metric)
     axes.lines[0].set_label("recent rows")
     axes.plot(scores.n_seen, scores.overall, color=LIGHT["soft"], linewidth=0.8, label="all rows")
@@ -81,6 +89,20 @@ def scores_over_stream(scores: Prequential) -> "Figure":
         label = None if number else "errors rose"
         axes.axvline(change.since, color=LIGHT["ink"], linestyle=":", linewidth=1, label=label)
     axes.legend(frameon=False, fontsize=FONT)
+    return figure
+
+
+def _scores_of_several(scores: Mapping[str, Prequential]) -> "Figure":
+    figure, axes = new_figure(height=2.7 + 0.2 * len(scores))
+    for (name, its), color in zip(scores.items(), cycle(PALETTE), strict=False):
+        axes.plot(its.n_seen, its.recent, color=color, linewidth=1.4, label=short_label(name, MOST_LETTERS))
+        at = np.array([change.since for change in its.changes], float)
+        axes.plot(at, np.interp(at, its.n_seen, its.recent), "v", color=color, markersize=6, label="_")
+    name_axes(axes, AXIS, next(iter(scores.values())).metric)
+    format_ticks(axes.xaxis, short)
+    axes.margins(x=0.02)
+    axes.plot([], [], "v", color=LIGHT["soft"], markersize=6, label="errors rose")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", frameon=False, fontsize=FONT)
     return figure
 
 
