@@ -15,7 +15,9 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 import modicum
-from modicum.plot import component_map, exemplar_images, exemplar_map
+from modicum.datasets import Generated, changing, sea
+from modicum.evaluate import prequential
+from modicum.plot import component_map, exemplar_images, exemplar_map, scores_over_stream
 from modicum.plot.images import as_pictures, contact_sheet
 from modicum.plot.style import LIGHT
 
@@ -105,12 +107,19 @@ def clumps() -> Figure:
     return figure
 
 
+def drift_scores() -> Figure:
+    """Accuracy along a stream whose concept changes twice."""
+    world = changing([sea(0), sea(3), sea(2)], [8000, 16_000])
+    return scores_over_stream(prequential(modicum.StreamSVC(random_state=0), Generated(world, 24_000), chunk_size=100))
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     digits().savefig(IMAGES / "digits.png")
     new_digits().savefig(IMAGES / "new_digits.png")
     uncertain_digits().savefig(IMAGES / "uncertain_digits.png", dpi=100)
     clumps().savefig(IMAGES / "clumps.png", dpi=120)
+    drift_scores().savefig(IMAGES / "drift_scores.png")
     with contextlib.chdir(IMAGES):  # where the example writes its picture
         runpy.run_path(str(FORECAST))
     for picture in sorted(IMAGES.iterdir()):

@@ -56,6 +56,7 @@ class OnlineKMeans(Watchful, CentersMixin):
     """
 
     _adds_up_columns = True
+    _minds_order = True
     traits = Traits(chunk_exact=True, merge="approximate", weights=True, forgets=True)
     _decays_by_row = True
     _constraints = {

@@ -102,6 +102,7 @@ class KRLS(Regressor):
     """
 
     _adds_up_columns = True
+    _minds_order = True
     traits = Traits(merge="approximate", weights=True, sparse=True, objects=True)
     _constraints = {
         "n_prototypes": [NULL, Int(1)],

@@ -75,6 +75,7 @@ class ThreeSieves(SieveSelector):
     taken relative to the least that any row adds.
     """
 
+    _minds_order = True
     _constraints = {**SieveSelector._constraints, "patience": [Int(1)]}
     _invariants = {
         "_n_refused": [BUFFERING, Whole(0, "patience")],
