@@ -106,7 +106,7 @@ def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
     rng = np.random.default_rng(0)
     X, y = data(1000)
     A, B = X[:6], X[6:9]
-    sample = rng.choice(1000, 100, replace=False)
+    sample = rng.choice(1000, 300, replace=False)
     moments = Moments()
     moments.initialize(KERNEL(X[:500], A), y[:500])
     moments.add(KERNEL(X[500:], A), y[500:])
@@ -116,9 +116,9 @@ def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
     z = np.column_stack([old, np.ones(1000), y])
     T = np.linalg.lstsq(z[sample], new[sample][:, 4:], rcond=None)[0]
     imputed = np.column_stack([old[:, :4], z @ T, np.ones(1000), y])
-    R = np.zeros((100, 9))
+    R = np.zeros((300, 9))
     R[:, 4:7] = new[sample][:, 4:] - z[sample] @ T
-    expected = imputed.T @ imputed + 10 * R.T @ R
+    expected = imputed.T @ imputed + 1000 / 300 * R.T @ R
     moments.translate(old[sample], new[sample], kept, y[sample])
     assert np.allclose(moments.sums, expected)
     exact = np.column_stack([new, np.ones(1000), y])
@@ -129,6 +129,24 @@ def test_moments_of_kept_features_stay_exact_and_others_are_regressed():
     assert np.linalg.eigvalsh(moments.sums).min() > -1e-6
     assert moments.count == 1000
     assert np.isclose(moments.mean_target, y.mean())
+
+
+def test_sums_that_no_sample_would_show_are_brought_within_the_bounds_of_chance():
+    """As after rounding in a direction that the active rows hardly had, which the next translation amplifies."""
+    X, y = data(2000)
+    old, new = KERNEL(X, X[:6]), KERNEL(X, X[:7])
+    old[:, 5] = old[:, 4] + 1e-7 * old[:, 5]  # nearly a copy
+    moments = Moments()
+    moments.initialize(old, y)
+    moments.sums[5, 5] *= 1 + 1e-9
+    kept = np.array([0, 1, 2, 3, 4, -1, -1])
+    moments.translate(old[::4], new[::4], kept, y[::4])
+    exact = np.column_stack([new, np.ones(2000), y])
+    exact = exact.T @ exact
+    size = np.sqrt(exact.diagonal())
+    error = np.abs(moments.sums - exact) / np.outer(size, size)
+    assert error.max() < 2  # not 1e-9 divided by 1e-7 squared
+    assert np.linalg.eigvalsh(moments.sums).min() > 0
 
 
 def test_a_sample_of_all_rows_translates_exactly():

@@ -26,6 +26,8 @@ JITTER = 1e-4  # added to the diagonal of K_AA, relative to it: no fit may depen
 ROUNDING = 1e-13  # relative to a row's own entry: a smaller pivot is rounding error
 SUM_ROUNDING = 1e-10  # added to the diagonal of M, relative to it: sums of products are no more accurate than this
 REGRESSION_RIDGE = 1e-9  # relative to the norm of the features that are regressed on
+SLACK = 2.0  # features are no Gaussian columns: rows that few others resemble widen the bounds
+MOST_SPREAD = 0.95  # with as few sample rows as features there is no upper bound
 MAX_LOG_STEP = 3.0  # kernel parameters change by at most a factor of exp(3), about twenty, per fit
 LEAST_NOISE = 1e-6  # relative to the variance of the targets
 
@@ -76,18 +78,41 @@ class Moments(Part):
 
         Residuals are uncorrelated with z, so the result is as accurate as the sample is representative. It is
         positive semidefinite, sums of kept features are unchanged, and a sample of all rows loses nothing.
+
+        In coordinates in which the sample's own sums are the identity, the sums over all rows are near it. Where they
+        are not, after rounding in a direction that the old features hardly had, they are brought within the bounds that
+        chance allows (`_plausible`), so that no error grows from one translation to the next.
         """
         z = _z(old, y)
         kept = np.append(kept, [old.shape[1], old.shape[1] + 1])
         fresh, width = np.flatnonzero(kept < 0), z.shape[1]
-        T = np.zeros((width, len(kept)))
-        T[kept[kept >= 0], np.flatnonzero(kept >= 0)] = 1.0
+        if not self.count:
+            self.sums = np.zeros((len(kept), len(kept)))
+            return
         # One QR factor of old and new features contains the regression and its residuals without loss of digits
         R = cast(np.ndarray, np.linalg.qr(_with_ridge(z, new[:, fresh]), mode="r"))
-        T[:, fresh] = solve_triangular(R[:width, :width], R[:width, width:])
+        rows_each = self.count / len(z)
+        root = _plausible(self.sums / rows_each, R[:width, :width], width / len(z))
+        half = np.empty((width, len(kept)))  # half' half = T' sums T; with T = R_11^-1 R_12, no inverse is needed
+        half[:, kept >= 0] = root @ R[:width, kept[kept >= 0]]
+        half[:, fresh] = root @ R[:width, width:]
         residuals = R[width:, width:]
-        self.sums = T.T @ self.sums @ T
-        self.sums[np.ix_(fresh, fresh)] += self.count / len(z) * (residuals.T @ residuals)
+        self.sums = rows_each * (half.T @ half)
+        self.sums[np.ix_(fresh, fresh)] += rows_each * (residuals.T @ residuals)
+
+
+def _plausible(sums: np.ndarray, R: np.ndarray, ratio: float) -> np.ndarray:
+    """The root E with R' E'E R = sums, the eigenvalues of E'E within `SLACK` times the bounds of marchenko1967.
+
+    R'R are sums over a sample with `ratio` features per row: between those and the sums over all rows, eigenvalues
+    differ by factors between 1 / (1 + sqrt(ratio))^2 and 1 / (1 - sqrt(ratio))^2.
+    """
+    half = solve_triangular(R, sums, trans=1)
+    white = solve_triangular(R, half.T, trans=1)
+    values, vectors = np.linalg.eigh((white + white.T) / 2)
+    spread = min(np.sqrt(ratio), MOST_SPREAD)
+    values = np.clip(values, 1 / (SLACK * (1 + spread) ** 2), SLACK / (1 - spread) ** 2)
+    return cast(np.ndarray, np.sqrt(values)[:, None] * vectors.T)
 
 
 def _with_ridge(z: np.ndarray, new: np.ndarray) -> np.ndarray:
