@@ -55,8 +55,8 @@ PAPERS = {
     "lucic2015": "Lucic et al. Tradeoffs for space, time, data and risk in unsupervised learning. AISTATS 2015.",
     "macqueen1967": "MacQueen. Some methods for classification and analysis of multivariate observations. 1967.",
     "manku1998": "Manku, Rajagopalan, Lindsay. Approximate medians in one pass with limited memory. SIGMOD 1998.",
-    "marchenko1967": "Marchenko, Pastur. Distribution of eigenvalues for some sets of random matrices. Mathematics of the "
-    "USSR-Sbornik 1(4), 1967.",
+    "marchenko1967": "Marchenko, Pastur. Distribution of eigenvalues for some sets of random matrices. Mathematics of "
+    "the USSR-Sbornik 1(4), 1967.",
     "maron1994": "Maron, Moore. Hoeffding races: accelerating model selection search. NIPS 1994.",
     "minka2000": "Minka. Estimating a Dirichlet distribution. Technical report, MIT, 2000.",
     "mirzasoleiman2013": "Mirzasoleiman et al. Distributed submodular maximization. NIPS 2013.",

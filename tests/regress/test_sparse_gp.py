@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 import modicum
 from modicum.kernels import RBF, Matern52
 from modicum.kernels.projected_process import JITTER, Moments, fit_projected, log_likelihood, projected_posterior
-from modicum.regress.calibration import Calibration
+from modicum.regress.calibration import Calibration, likeliest_factors
 from modicum.regress.sparse_gp import SparseGPRegressor
 
 KERNEL, NOISE = 1.5 * RBF([1.0, 2.0, 0.8]), 0.05
@@ -73,7 +73,7 @@ def test_without_swaps_the_projected_process_is_that_of_the_batch(objective):
     posterior = model._model.posterior()
     assert np.allclose(posterior.at(T)[0], mean, rtol=1e-6)
     assert np.allclose(np.sqrt(posterior.at(T)[1] + NOISE), std, rtol=1e-5)
-    of_function, of_noise = model._model.calibration.factors()
+    of_function, of_noise = likeliest_factors(model._model.calibration.errors)
     scaled = np.sqrt(of_function * (std**2 - NOISE) + of_noise * NOISE)
     assert np.allclose(model.predict(T, return_std=True)[1], scaled, rtol=1e-5)
 
@@ -241,13 +241,12 @@ def test_factors_are_those_of_the_variances_that_made_the_errors():
     variances = rng.exponential(size=1000)
     errors = rng.normal(size=1000) * np.sqrt(0.3 * variances + 2.0 * 0.1)
     calibration = Calibration()
-    assert calibration.factors() is None
     calibration.judge(errors**2, variances, 0.1)
     # false alarms: the estimates' standard deviations are about 0.03 and 0.2
-    assert np.allclose(calibration.factors(), [0.3, 2.0], atol=[0.15, 1.0])
+    assert np.allclose(likeliest_factors(calibration.errors), [0.3, 2.0], atol=[0.15, 1.0])
     calibration.judge(np.full(5000, 4.0), np.zeros(5000), 1.0)
     assert calibration.errors.shape == (1024, 3)
-    assert np.isclose(calibration.factors()[1], 4.0, rtol=1e-3)
+    assert np.isclose(likeliest_factors(calibration.errors)[1], 4.0, rtol=1e-3)
 
 
 def test_intervals_cover_what_they_say():
@@ -266,6 +265,44 @@ def test_intervals_cover_what_they_say():
     far = model.predict(T[:1] + 1000, return_std=True)
     assert np.isclose(far[0][0], y.mean())
     assert far[1][0] >= model.predict(T, return_std=True)[1].max()
+
+
+@pytest.mark.parametrize("key", ["column", "target"])
+@pytest.mark.filterwarnings("ignore::modicum.exceptions.OrderWarning")
+def test_sorted_rows_teach_nearly_what_shuffled_ones_do(key):
+    X, y = data(4000)
+    T, y_T = data(4000, 1)
+    order = np.argsort(X[:, 0] if key == "column" else y)
+    shuffled, in_order = (
+        SparseGPRegressor(30, n_validation=400, random_state=0),
+        SparseGPRegressor(30, n_validation=400),
+    )
+    in_order.set_params(random_state=0)
+    for start in range(0, 4000, 500):
+        rows = slice(start, start + 500)
+        shuffled.partial_fit(X[rows], y[rows])
+        in_order.partial_fit(X[order[rows]], y[order[rows]])
+    mean, std = in_order.predict(T, return_std=True)
+    assert np.mean((mean - y_T) ** 2) < 1.15 * np.mean((shuffled.predict(T) - y_T) ** 2)
+    assert 0.92 < np.mean(np.abs(mean - y_T) < 1.96 * std) < 0.975  # rows of all kinds, not the next ones
+    assert in_order.mean_squared_error_ > 1.3 * shuffled.mean_squared_error_  # of the next ones
+
+
+def test_errors_at_the_sample_are_raised_to_those_at_other_rows():
+    found = []
+    for seed in range(3):
+        X, y = data(3000, seed)
+        T, y_T = data(3000, seed + 10)
+        model = given(20, n_validation=150)
+        for start in range(0, 3000, 500):
+            model.partial_fit(X[start : start + 500], y[start : start + 500])
+        posterior, A = model._model.posterior(), model._model.active
+        as_they_are = np.mean((posterior.mean(A.validation_rows) - A.validation_targets) ** 2)
+        raised = model._model._sample_errors(posterior)[:, 0].mean()
+        found.append([as_they_are, raised, np.mean((posterior.mean(T) - y_T) ** 2)])
+    as_they_are, raised, of_others = np.mean(found, axis=0)
+    assert as_they_are < 0.6 * of_others
+    assert 0.75 * of_others < raised < 1.25 * of_others
 
 
 def test_a_kernel_that_reaches_far_costs_no_digits():
@@ -289,7 +326,8 @@ def test_shards_learn_what_the_whole_stream_teaches():
         shard.fit(X[seed::3], y[seed::3])
     alone = shards[0].score(T, y_T)
     merged = shards[0].merge(shards[1]).merge(shards[2])
-    assert merged.n_seen_ == merged._model.moments.count == 3000
+    assert merged.n_seen_ == 3000
+    assert np.isclose(merged._model.moments.count, 3000)
     assert np.isclose(merged._model.moments.mean_target, y.mean())
     assert merged.score(T, y_T) > alone
     assert len(merged.active_) == 30

@@ -39,10 +39,6 @@ class Calibration(Part):
     def mean_squared_error(self) -> float | None:
         return float(self.errors[:, 0].mean()) if len(self.errors) else None
 
-    def factors(self) -> tuple[float, float] | None:
-        """Factors of the variances of the function and of the noise; None while there are few errors."""
-        return None if len(self.errors) < ROWS_TO_CALIBRATE else likeliest_factors(self.errors)
-
 
 def likeliest_factors(errors: np.ndarray) -> tuple[float, float]:
     """Factors a, b that maximize the likelihood of squared errors e of variance a v + b w; columns are e, v, w."""

@@ -11,7 +11,7 @@ import numpy as np
 from modicum.kernels import Kernel, Scaled
 from modicum.kernels.marginal_likelihood import INITIAL_NOISE, fit_hyperparameters
 from modicum.kernels.projected_process import fit_projected
-from modicum.rows import n_rows, take
+from modicum.rows import take
 
 INITIAL_ROWS = 2000  # rows of the exact Gaussian process that hyper-parameters are first fitted to, as in gomes2010
 FEW_INITIAL_ROWS = 500  # the same if they are adapted later: then only an initial value is needed
@@ -62,9 +62,13 @@ class GPSettings:
         kernel, noise, value = fit_hyperparameters(self.kernel, X, y)
         return Hyperparameters(kernel, noise, value / len(y))
 
-    def adapt(self, kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray) -> Hyperparameters | None:
-        """Hyper-parameters of the projected process of rows with centered targets; None if they are to stay."""
-        if not self.adapts or len(y) < ROWS_TO_ADAPT * n_rows(active):
-            return None
+    def adapt(self, kernel: Kernel, noise: float, active: Any, X: Any, y: np.ndarray) -> Hyperparameters:
+        """Hyper-parameters of the projected process of rows with centered targets, from those given."""
         kernel, noise, value = fit_projected(kernel, noise, active, X, y, ADAPT_STEPS)
         return Hyperparameters(kernel, noise, value / len(y))
+
+    def restart(self, active: Any, X: Any, y: np.ndarray) -> Hyperparameters:
+        """The same, from the exact Gaussian process of a few rows: the present ones may be those of other rows."""
+        few = np.linspace(0, len(y) - 1, min(len(y), FEW_INITIAL_ROWS)).astype(int)
+        kernel, noise, _ = self.fit_exact(take(X, few), y[few])
+        return self.adapt(kernel, noise, active, X, y)

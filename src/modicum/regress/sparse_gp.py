@@ -52,7 +52,7 @@ class SparseGPRegressor(Regressor):
     With no more than `n_active` rows, this is the exact Gaussian process.
 
     Guarantee: none on the error. The standard deviations of `predict` are calibrated on rows that were predicted
-    before they were learned.
+    before they were learned or, where the order of rows has made those harder than others, on the validation sample.
     Cost: O(W K) time per row for K active and W validation rows, and O(W K^2) per step of a fit of hyper-parameters,
     about ten steps each time the stream has doubled; memory O(W (K + d) + K^2). Within a call, scratch of
     W x (512 + 3 K) numbers.
@@ -94,7 +94,8 @@ class SparseGPRegressor(Regressor):
     log_likelihood_ : float or None
         Log-likelihood per row of the rows that hyper-parameters were last fitted to; None if they are given.
     mean_squared_error_ : float
-        Error of the latest 1,024 rows, each predicted before it was learned; at first the variance of targets.
+        Error of the latest 1,024 rows, each predicted before it was learned; at first the variance of targets. In
+        sorted rows, which go where none has been, it is larger than that of rows like those seen.
     history_ : dict of arrays
         Rows seen, value of the objective, swaps, `mean_squared_error_` and noise, over the stream.
     n_swaps_ : int
@@ -116,7 +117,8 @@ class SparseGPRegressor(Regressor):
     gomes2010, sections 3, 4 and 6, Appendix II. seeger2003; quinonero2005. Departures: with the projected process, rows
     are chosen by its own error (smola2000) and hyper-parameters by its own likelihood; sums over past rows are
     translated to new active rows and kernels by regression on the sample (csato2002 and bui2017 project by the prior);
-    variances are scaled to the errors seen; `merge` is ours.
+    their eigenvalues are held within the bounds of
+    marchenko1967; variances are scaled to the errors seen; `merge` is ours.
     """
 
     _minds_order = True

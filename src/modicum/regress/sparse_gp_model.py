@@ -12,14 +12,16 @@ from modicum.kernels import Kernel, Scaled
 from modicum.kernels.projected_process import Moments, Posterior, exact_posterior, projected_posterior
 from modicum.numeric.moments import RunningMean
 from modicum.regress.active_set import ActiveSet, Basis
-from modicum.regress.calibration import WINDOW, Calibration, error_table, likeliest_factors
-from modicum.regress.gp_settings import GPSettings, Hyperparameters
+from modicum.regress.calibration import ROWS_TO_CALIBRATE, WINDOW, Calibration, error_table, likeliest_factors
+from modicum.regress.gp_settings import ROWS_TO_ADAPT, GPSettings, Hyperparameters
 from modicum.rows import BottomK, n_rows, take
 from modicum.rules.invariants import Is, Real, Whole
 from modicum.rules.params import NULL
 from modicum.state.packing import missing_functions
 from modicum.state.part import Part
 
+HARDER = 1.3  # latest errors over those of the sample; in random order, 0.9 to 1.25 after 2,000 rows
+LEAST_FREE = 0.3  # share of the sample that is left to judge by; with less, the estimate is too rough
 REFINEMENTS = 3  # times at most that `refine` offers the validation rows
 
 
@@ -96,14 +98,18 @@ class SparseGPModel(Part):
 
     def learn(self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings, rng: np.random.Generator) -> None:
         """Predict rows, then learn them, and offer them as candidates for the active set."""
-        if self.count:
-            mean, variance = self.posterior().at(X)
+        posterior = self.posterior() if self.count else None
+        if posterior is not None:
+            mean, variance = posterior.at(X)
             self.calibration.judge((y - mean) ** 2, variance, self.active.noise)
+        errors = None
+        if posterior is not None and self._is_due(self.count + n_rows(X), settings):
+            errors = self._sample_errors(posterior)
         old = self.active.basis
         slots, chosen = self.sample.offer(n_rows(X), None, row_ids, rng)
         self.targets.add(y[:, None], None)
         self._put_validation(slots, take(X, chosen), y[chosen])
-        has_all = self._update_moments(old, self._fit_and_offer(X, y, row_ids, settings))
+        has_all = self._update_moments(old, self._fit_and_offer(X, y, row_ids, settings, errors))
         if self.moments is not None and not has_all:
             self.moments.add(self.active.features(X), y)
 
@@ -111,9 +117,10 @@ class SparseGPModel(Part):
         """Offer the validation rows again and adapt hyper-parameters, until nothing is swapped."""
         for _ in range(0 if self.is_exact else REFINEMENTS):
             swaps, old, A = self.active.n_swaps, self.active.basis, self.active
+            errors = self._sample_errors(self.posterior())
             rows = A.validation_rows, A.validation_targets, self.sample.row_ids
             changed = A.offer(*rows, settings.min_gain, again=True)
-            self._adapt(settings)
+            self._adapt(settings, errors)
             self._update_moments(old, changed)
             if A.n_swaps == swaps:
                 break
@@ -131,7 +138,7 @@ class SparseGPModel(Part):
         self.calibration.merge(other.calibration)
         self.active.n_swaps += other.active.n_swaps
         self._put_validation(slots, take(other.active.validation_rows, chosen), other.active.validation_targets[chosen])
-        changed = self._fit_and_offer(other.active.rows, other.active.targets, other.active.ids, settings)
+        changed = self._fit_and_offer(other.active.rows, other.active.targets, other.active.ids, settings, None)
         self._merge_moments(other.moments, mine, theirs, changed)
         self.refine(settings)
 
@@ -143,29 +150,46 @@ class SparseGPModel(Part):
         self.active.move_center(float(self.targets.mean[0]))
         self.active.put_validation(slots, X, y, self.sample.shares())
 
-    def _fit_and_offer(self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings) -> set[int]:
-        """Offer candidates; hyper-parameters are fitted whenever the stream has doubled. Returns the changed slots."""
-        A = self.active
+    def _is_due(self, count: int, settings: GPSettings) -> bool:
+        """Whether hyper-parameters are fitted at this count of rows: first, and whenever the stream has doubled."""
         is_initial = self.fitted_at < settings.n_initial
-        is_due = self.count >= 2 * self.fitted_at or (is_initial and self.count >= settings.n_initial)
-        if is_initial and is_due:
+        return count >= 2 * self.fitted_at or (is_initial and count >= settings.n_initial)
+
+    def _fit_and_offer(
+        self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings, errors: np.ndarray | None
+    ) -> set[int]:
+        """Offer candidates, and fit hyper-parameters if that is due. Returns the changed slots.
+
+        `errors` are those of the sample before; None if they are unknown.
+        """
+        A, is_due = self.active, self._is_due(self.count, settings)
+        if self.fitted_at < settings.n_initial and is_due:
             found = settings.fit_exact(A.validation_rows, A.validation_targets)
             if (found.kernel, found.noise) != (A.kernel, A.noise):
                 self._retune(found)
         changed = A.offer(X, y, row_ids, settings.min_gain)
         if is_due:
             self.fitted_at = self.count
-            if self._adapt(settings):
+            if self._adapt(settings, errors):
                 changed |= A.offer(X, y, row_ids, settings.min_gain, again=True)  # their gains have changed
         return changed
 
-    def _adapt(self, settings: GPSettings) -> bool:
-        """Fit hyper-parameters to the sparse model; returns whether they were fitted."""
+    def _adapt(self, settings: GPSettings, errors: np.ndarray | None) -> bool:
+        """Fit hyper-parameters to the sparse model; returns whether they have changed."""
         A = self.active
-        found = settings.adapt(A.kernel, A.noise, A.rows, A.validation_rows, A.centered_validation_targets)
-        if found is not None:
-            self._retune(found)
-        return found is not None
+        if not settings.adapts:
+            return False
+        if self._sample_is_large:
+            sample = A.rows, A.validation_rows, A.centered_validation_targets
+            found = settings.adapt(A.kernel, A.noise, *sample)
+            if errors is not None and self._is_hard(errors):
+                found = max(found, settings.restart(*sample), key=lambda it: it.log_likelihood or -np.inf)
+        elif errors is not None:
+            found = Hyperparameters(A.kernel, max(A.noise, float(errors[:, 0].mean())), self.log_likelihood)
+        else:
+            return False
+        self._retune(found)
+        return True
 
     def _retune(self, found: Hyperparameters) -> None:
         self.log_likelihood = found.log_likelihood
@@ -220,16 +244,38 @@ class SparseGPModel(Part):
     def solve(self) -> tuple[Posterior, tuple[float, float]]:
         """The posterior, and the factors that calibrate the variances of the function and of the noise."""
         posterior = self.posterior()
-        if self.is_exact:
-            return posterior, (1.0, 1.0)
-        return posterior, self.calibration.factors() or self._in_sample_factors(posterior)
+        return posterior, (1.0, 1.0) if self.is_exact else likeliest_factors(self._representative_errors(posterior))
 
-    def _in_sample_factors(self, posterior: Posterior) -> tuple[float, float]:
-        """Factors from the errors at the validation rows, raised to leave-one-out errors (golub1979)."""
+    def _representative_errors(self, posterior: Posterior) -> np.ndarray:
+        """Errors of rows like all those seen: of the latest rows, unless their order has made them hard to predict.
+
+        In sorted rows, the next ones are unlike those learned from; then errors are those of the validation rows.
+        """
+        latest, of_sample = self.calibration.errors, self._sample_errors(posterior)
+        if len(latest) < ROWS_TO_CALIBRATE:
+            return of_sample
+        return of_sample if self._sample_is_large and self._is_hard(of_sample) else latest
+
+    def _is_hard(self, of_sample: np.ndarray) -> bool:
+        """Whether the latest rows were harder to predict than those of the sample are."""
+        latest = self.calibration.errors
+        return len(latest) >= ROWS_TO_CALIBRATE and latest[:, 0].mean() > HARDER * of_sample[:, 0].mean()
+
+    @property
+    def _sample_is_large(self) -> bool:
+        return len(self.sample) >= ROWS_TO_ADAPT * len(self.active.ids)
+
+    def _sample_errors(self, posterior: Posterior) -> np.ndarray:
+        """Errors at the validation rows, raised to those at other rows.
+
+        As in leave-one-out (golub1979), but each degree of freedom counts twice: once as it was fitted to the sample,
+        once as the active row was chosen by it.
+        """
         A = self.active
         mean, variance = posterior.at(A.validation_rows)
-        free = max(0.5, 1 - len(A.ids) / len(mean))  # share of the degrees of freedom
-        return likeliest_factors(error_table(((A.validation_targets - mean) / free) ** 2, variance, A.noise))
+        freedom = float(np.vdot(posterior.Q, A.kernel(A.rows, A.rows)))  # the trace of the smoother
+        free = max(LEAST_FREE, 1 - 2 * freedom / len(mean))
+        return error_table(((A.validation_targets - mean) / free) ** 2, variance, A.noise)
 
     def restore_functions(self, given: Kernel) -> None:
         """Take functions of the kernel, which a file can't hold, from the given one."""
