@@ -9,7 +9,7 @@ from modicum.exceptions import BudgetError
 from modicum.rules.budget import Budget, Plan, sufficient_bytes
 
 MOST_TOPICS = 512  # an update takes time in proportion to the topics
-NUMBER, INDEX, POINTER, ID, KEY = 4, 4, 4, 8, 8  # bytes
+NUMBER, INDEX, POINTER, ID, KEY, WEIGHT = 4, 4, 4, 8, 8, 8  # bytes
 FEWEST_DOCUMENTS = 4  # in a budget of bytes
 MOST_BYTES = 2**60
 
@@ -46,25 +46,31 @@ class Limits:
         return self.document_cost + self.nonzero_cost * nonzeros.astype(np.int64)
 
 
-def limits_within(budget: Budget, n_words: int, max_topics: int | None, fixed_bytes: int, what: str) -> Limits:
+def limits_within(
+    budget: Budget, n_words: int, max_topics: int | None, fixed_bytes: int, what: str, *, fade: bool = False
+) -> Limits:
     """The limits for a budget; by default a topic for every 3 documents, or topics in half of the bytes."""
     most = MOST_TOPICS if max_topics is None else max_topics
     if budget.nbytes is None:
         capacity = budget.rows or 1
         return Limits(capacity, most if max_topics else max(1, min(most, capacity // 3)))
-    limits = _limits_of_bytes(budget.nbytes - fixed_bytes, n_words, most)
+
+    def limits_of(nbytes: int) -> Limits:
+        return _limits_of_bytes(nbytes, n_words, most, POINTER + ID + KEY + WEIGHT * fade)
+
+    limits = limits_of(budget.nbytes - fixed_bytes)
     if not _suffices(limits, n_words):
         sizes = range(MOST_BYTES)
-        least = bisect_left(sizes, True, key=lambda size: _suffices(_limits_of_bytes(size, n_words, most), n_words))
+        least = bisect_left(sizes, True, key=lambda size: _suffices(limits_of(size), n_words))
         raise BudgetError(f"{what} needs a budget of at least {sufficient_bytes(fixed_bytes + least)}; got {budget}.")
     return limits
 
 
-def _limits_of_bytes(nbytes: int, n_words: int, most: int) -> Limits:
+def _limits_of_bytes(nbytes: int, n_words: int, most: int, per_document: int) -> Limits:
     """Half of the bytes for topics, unless these are as many as allowed, and the rest for documents."""
     per_topic = 2 * NUMBER * n_words
     topics = min(most, max(1, nbytes // (2 * (per_topic + FEWEST_DOCUMENTS**2 * NUMBER))))
-    cost = POINTER + ID + KEY + NUMBER * topics
+    cost = per_document + NUMBER * topics
     return Limits(nbytes - topics * per_topic - POINTER, topics, cost, NUMBER + INDEX)
 
 
@@ -78,5 +84,7 @@ def plan_of(limits: Limits, n_words: int, fixed_bytes: int) -> Plan:
     each = limits.document_cost
     documents, topics = limits.capacity + POINTER, 2 * NUMBER * n_words * limits.max_topics
     if not limits.nonzero_cost:
-        documents += limits.capacity * (POINTER + ID + KEY + NUMBER * limits.max_topics + (NUMBER + INDEX) * n_words)
+        documents += limits.capacity * (
+            POINTER + ID + KEY + WEIGHT + NUMBER * limits.max_topics + (NUMBER + INDEX) * n_words
+        )
     return Plan.of(limits.capacity // each, documents=documents, topics=topics, other=fixed_bytes)

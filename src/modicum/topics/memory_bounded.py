@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.forgetting import Forgetting
+from modicum.contract.learner import Traits
 from modicum.contract.validation import check_ids
 from modicum.exceptions import DataError, DataWarning
 from modicum.families import FAMILY, Family, Multinomial, as_family
 from modicum.rows import is_sparse, n_rows
 from modicum.rules.budget import Plan, as_budget
-from modicum.rules.invariants import TEXT, Is, Scope
+from modicum.rules.invariants import TEXT, Is, Scope, Violation
 from modicum.rules.params import BUDGET, NULL, POSITIVE, RANDOM_STATE, Int, OneOf
 from modicum.topics.answers import TopicAnswers
 from modicum.topics.clumped import ClumpedTopics
@@ -40,9 +41,11 @@ class EngineOfMethod:
             SweptTopics: Is(SweptTopics, n_words="n_features"),
         }
         rules[scope.owner._method()].check(value, scope)
+        if getattr(value, "decay", 1.0) != scope.owner._row_decay():
+            raise Violation("one of the half_life of the parameters")
 
 
-class MemoryBoundedTopicModel(TopicAnswers, Learner):
+class MemoryBoundedTopicModel(TopicAnswers, Forgetting):
     """Topics of a stream of documents, whose number is learned and may grow, in bounded memory.
 
     A document is a group of items: the words of a text, the pixels or local descriptors of a picture. It is a mixture
@@ -88,6 +91,9 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
     tol : float or None, default=None
         For "clumps": how much each topic must raise the free energy per item, in nats; iterations stop when they gain
         less. By default 0.01, and 0.001 for words.
+    half_life : int or None, default=None
+        For "sweeps", documents after which the weight of a document in the topics has halved. None: documents of all
+        times weigh the same.
     random_state : int, Generator or None, default=None
         Which documents "sweeps" holds for long.
 
@@ -137,9 +143,11 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         "horizon_documents": [Int(1), NULL],
         "epoch": [Int(1), NULL],
         "tol": [POSITIVE, NULL],
+        "half_life": [NULL, Int(1)],
         "random_state": [RANDOM_STATE],
     }
 
+    _decays_by_row = True  # when an epoch is learned
     _invariants = {
         "_engine": EngineOfMethod(),
         "_last_document": [NULL, TEXT],
@@ -160,6 +168,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         horizon_documents: int | None = None,
         epoch: int | None = None,
         tol: float | None = None,
+        half_life: int | None = None,
         random_state: Any = None,
     ):
         self.family = family
@@ -171,11 +180,12 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
         self.horizon_documents = horizon_documents
         self.epoch = epoch
         self.tol = tol
+        self.half_life = half_life
         self.random_state = random_state
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        return Traits(chunk_exact=True, merge="approximate", sparse=self._are_words)
+        return Traits(chunk_exact=True, merge="approximate", sparse=self._are_words, forgets=self._sweeps)
 
     @property
     def _are_words(self) -> bool:
@@ -200,6 +210,8 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             for name in OF_CLUMPS:
                 if getattr(self, name) is not None:
                     raise ValueError(f'{type(self).__name__}: {name} is for method="clumps"; the method is "sweeps".')
+        elif self.half_life is not None:
+            raise ValueError(f'{type(self).__name__}: half_life is for method="sweeps", of words.')
         elif self._are_words and as_budget(self.budget).nbytes is None:
             raise ValueError(
                 f'{type(self).__name__}: clumps of words need a budget in bytes, such as "16 MiB"; got {self.budget!r}.'
@@ -367,6 +379,7 @@ class MemoryBoundedTopicModel(TopicAnswers, Learner):
             self.horizon_documents,
             self.epoch,
             self.tol or (TOL_OF_WORDS if self._are_words else TOL),
+            self._row_decay(),
         )
 
     def _n_retained(self) -> int:

@@ -29,6 +29,7 @@ class Settings:
     horizon_documents: int | None
     epoch: int | None
     tol: float
+    decay: float = 1.0  # of the weight of a document, for each later one
 
     @property
     def are_words(self) -> bool:
@@ -38,7 +39,9 @@ class Settings:
     @property
     def limits(self) -> Limits:
         """What sweeps may hold."""
-        return limits_within(self.budget, self.n_features, self.max_topics, self.fixed_bytes, self.what)
+        return limits_within(
+            self.budget, self.n_features, self.max_topics, self.fixed_bytes, self.what, fade=self.decay < 1
+        )
 
     @property
     def allocation(self) -> TopicAllocation:

@@ -27,12 +27,16 @@ def frequencies(sums: np.ndarray, pseudocounts: np.ndarray) -> np.ndarray:
 
 
 class Sweeps:
-    """Documents with their topic counts (documents, topics), which are updated in place."""
+    """Documents with their topic counts (documents, topics), which are updated in place.
 
-    def __init__(self, documents: csr_matrix, counts: np.ndarray, alpha: float):
+    With weights of documents, the words that they leave in topics are weighted; their own topic counts are not.
+    """
+
+    def __init__(self, documents: csr_matrix, counts: np.ndarray, alpha: float, weights: np.ndarray | None = None):
         self.documents = documents
         self.counts = counts
         self.alpha = np.float32(alpha)
+        self.weights = weights
         self._shares = np.empty_like(counts)
         self._ratios = np.empty(documents.nnz, np.float32)
         places = np.argsort(documents.indices, kind="stable")
@@ -57,10 +61,12 @@ class Sweeps:
 
     def collect(self, phi: np.ndarray) -> np.ndarray:
         """Word counts of topics (words, topics) by the assignment of words on which the last update rests."""
-        sums = np.empty_like(phi)
+        sums, ratios = np.empty_like(phi), self._ratios
+        if self.weights is not None:
+            ratios = ratios * np.repeat(self.weights.astype(np.float32), np.diff(self.documents.indptr))
 
         def work(tile: slice) -> None:
-            loops.collect(tile.start, tile.stop, *self._by_word, self._ratios, self._shares, phi, sums)
+            loops.collect(tile.start, tile.stop, *self._by_word, ratios, self._shares, phi, sums)
 
         run_tiles(work, len(phi), WORDS)
         return sums
@@ -87,4 +93,6 @@ class Sweeps:
             loops.compare(tile.start, tile.stop, *self._by_document, *model, self._ratios, out)
 
         run_tiles(work, self.documents.shape[0], DOCUMENTS)
+        if self.weights is not None:
+            out *= self.weights[:, None]
         return out.sum(axis=0) - SURE * np.sqrt((out**2).sum(axis=0))

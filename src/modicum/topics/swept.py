@@ -20,7 +20,7 @@ from modicum.clumps.rounds import MAX_ROUNDS, Rounds
 from modicum.families import Multinomial
 from modicum.numeric.parallel import single_threaded_blas
 from modicum.rules.budget import Plan
-from modicum.rules.invariants import Array, Is, Real, Whole
+from modicum.rules.invariants import ABSENT, Array, Is, Real, Whole
 from modicum.topics.alike import merged_topics
 from modicum.topics.engine import Engine
 from modicum.topics.held import HeldDocuments
@@ -49,7 +49,11 @@ class SweptTopics(Engine):
     limits : Limits
     eta, alpha : float
         Pseudocounts of a word in a topic, and of a topic in a document.
+    decay : float
+        What the weight of a document is multiplied by for each later one.
     """
+
+    decay = 1.0
 
     _invariants = {
         "n_words": Whole(1),
@@ -59,6 +63,7 @@ class SweptTopics(Engine):
         "nonzero_cost": Whole(0),
         "eta": Real(above=0.0),
         "alpha": Real(above=0.0),
+        "decay": [ABSENT, Real(above=0.0, high=1.0)],
         "documents": Is(HeldDocuments, n_words="n_words", n_learned="n_learned"),
         "counts": Array("float32", "n_learned", "n_topics", low=0.0),
         "frozen": Array("float32", "n_words", "n_topics", low=0.0),
@@ -68,13 +73,15 @@ class SweptTopics(Engine):
         "rounds": Is(Rounds, width=len(COLUMNS), limit=MAX_ROUNDS),
     }
 
-    def __init__(self, n_words: int, limits: Limits, eta: float = 0.1, alpha: float = 0.05):
+    def __init__(self, n_words: int, limits: Limits, eta: float = 0.1, alpha: float = 0.05, decay: float = 1.0):
         self.n_words = n_words
         self.capacity, self.max_topics = limits.capacity, limits.max_topics
         self.document_cost, self.nonzero_cost = limits.document_cost, limits.nonzero_cost
         self.eta = eta
         self.alpha = alpha
-        self.documents = HeldDocuments(n_words)
+        if decay < 1:
+            self.decay = decay
+        self.documents = HeldDocuments(n_words, fade=decay < 1)
         self.counts = np.empty((0, 1), np.float32)  # of learned documents, by topic
         self.frozen = np.zeros((n_words, 1), np.float32)  # of documents that have left
         self.sums = np.zeros((n_words, 1), np.float32)  # of all documents learned so far
@@ -86,7 +93,8 @@ class SweptTopics(Engine):
     def empty(cls, X: Any, settings: Settings) -> Self:
         family = settings.family
         assert isinstance(family, Multinomial)
-        return cls(settings.n_features, settings.limits, float(np.mean(family.pseudocounts)))
+        eta = float(np.mean(family.pseudocounts))
+        return cls(settings.n_features, settings.limits, eta, decay=settings.decay)
 
     @staticmethod
     def plan(settings: Settings) -> Plan:
@@ -164,6 +172,8 @@ class SweptTopics(Engine):
         """Add learned documents of another memory, whose topics are the last ones of this one."""
         mine, n = self.documents, others.n_learned
         mine.add(others.learned, others.ids[:n], others.keys[:n])
+        if mine.fade:
+            mine.weights[mine.n_learned :] = others.weights[:n]
         is_old = np.append(np.arange(mine.n_learned) < mine.n_reservoir, np.arange(n) < others.n_reservoir)
         age = np.append(np.arange(mine.n_learned)[::-1], np.arange(n)[::-1])  # interleaves the two windows
         order = np.lexsort((-age, ~is_old))
@@ -206,6 +216,8 @@ class SweptTopics(Engine):
         """Learn from the documents in waiting."""
         started = time.perf_counter()
         new, n_topics = self.documents.waiting, self.n_topics
+        if self.decay < 1:
+            self._age(new.shape[0])
         if self._n_learned:
             self.perplexity = self._completion(new)
         else:
@@ -221,6 +233,12 @@ class SweptTopics(Engine):
         seconds = time.perf_counter() - started
         self.rounds.record(self.n_seen, self.n_seen, self.n_topics, self.perplexity, seconds)
 
+    def _age(self, n_new: int) -> None:
+        """Let topics and documents lose the weight that they lose while so many documents come."""
+        self.documents.age(self.decay)
+        factor = np.float32(self.decay**n_new)
+        self.frozen, self.sums = self.frozen * factor, self.sums * factor
+
     def _seeds(self, folded: Sweeps) -> np.ndarray:
         """The documents that topics are born from: a topic of its own has more evidence than the present ones."""
         prior = self.pseudocounts
@@ -234,13 +252,13 @@ class SweptTopics(Engine):
         scores = asked.scores(frequencies(self.sums, self.pseudocounts))
         return math.exp(-float(scores.sum()) / max(float(asked.documents.sum()), 1.0))
 
-    def _asked(self, documents: csr_matrix) -> Sweeps:
+    def _asked(self, documents: csr_matrix, weights: np.ndarray | None = None) -> Sweeps:
         """Every second word of documents, with topic counts from the others."""
         given, asked = documents.copy(), documents.copy()
         given.data[1::2], asked.data[::2] = 0.0, 0.0
         given.eliminate_zeros()
         asked.eliminate_zeros()
-        return Sweeps(asked, self._folded_in(given).counts, self.alpha)
+        return Sweeps(asked, self._folded_in(given).counts, self.alpha, weights)
 
     def _folded_in(self, documents: csr_matrix) -> Sweeps:
         """New documents, with their topic counts for the topics as they are."""
@@ -252,12 +270,13 @@ class SweptTopics(Engine):
     def _settle(self) -> None:
         """Sweep over all held documents, merge topics, and keep what is within the limits."""
         with single_threaded_blas():  # its limits are set once, not for each sweep
-            sweeps, prior = Sweeps(self.documents.learned, self.counts, self.alpha), self.pseudocounts
+            weights, prior = self.documents.weights_of(slice(self.documents.n_learned)), self.pseudocounts
+            sweeps = Sweeps(self.documents.learned, self.counts, self.alpha, weights)
             for _ in range(SWEEPS):
                 phi = frequencies(self.sums, prior)
                 sweeps.assign(phi)
                 self.sums = self.frozen + sweeps.collect(phi)
-            sums, asked = self.sums.T.astype(np.float64), self._asked(self.documents.learned)
+            sums, asked = self.sums.T.astype(np.float64), self._asked(self.documents.learned, weights)
             into = merged_topics(sums, prior, self.max_topics, lambda partners: self._gains(asked, partners))
         self._rename(into, int(into.max()) + 1)
         self._evict()
@@ -273,7 +292,8 @@ class SweptTopics(Engine):
         stay, n_reservoir = self.documents.surviving(self.limits)
         leave = np.setdiff1d(np.arange(self.documents.n_learned), stay)
         if len(leave):
-            sweeps = Sweeps(self.documents.learned[leave], self.counts[leave], self.alpha)
+            weights = self.documents.weights_of(leave)
+            sweeps = Sweeps(self.documents.learned[leave], self.counts[leave], self.alpha, weights)
             phi = frequencies(self.sums, self.pseudocounts)
             sweeps.assign(phi)
             self.frozen = self.frozen + sweeps.collect(phi)
