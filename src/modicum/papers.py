@@ -59,6 +59,7 @@ PAPERS = {
     "the USSR-Sbornik 1(4), 1967.",
     "maron1994": "Maron, Moore. Hoeffding races: accelerating model selection search. NIPS 1994.",
     "minka2000": "Minka. Estimating a Dirichlet distribution. Technical report, MIT, 2000.",
+    "minoux1978": "Minoux. Accelerated greedy algorithms for maximizing submodular set functions. 1978.",
     "mirzasoleiman2013": "Mirzasoleiman et al. Distributed submodular maximization. NIPS 2013.",
     "montiel2021": "Montiel et al. River: machine learning for streaming data in Python. JMLR 22, 2021.",
     "quinonero2005": "Quiñonero-Candela, Rasmussen. A unifying view of sparse approximate GP regression. JMLR 6, 2005.",

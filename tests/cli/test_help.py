@@ -209,6 +209,7 @@ class TestExamples:
         modicum.make_pipeline(modicum.WordCounts(), topics).fit(texts).save(tmp_path / "topics.mcm")
         X = np.column_stack([rooms * 25.0, rooms])
         modicum.StreamKMeans(5).learn(modicum.stream(str(tmp_path / "flats.csv"))).save(tmp_path / "flats.mcm")
+        modicum.OnlineGreedy(5).learn(modicum.stream(str(tmp_path / "flats.csv"))).save(tmp_path / "picks.mcm")
         modicum.MemoryBoundedMixture(budget=200).fit(X + rng.normal(size=X.shape)).save(tmp_path / "mixture.mcm")
         for name in ("west", "east", "monday", "tuesday", "wednesday"):
             modicum.Reservoir(5).fit(X).save(tmp_path / f"{name}.mcm")

@@ -247,3 +247,27 @@ class TestShow:
     def test_columns_for_people(self, modicum_command, table, tmp_path):
         learned(Reservoir(5), table, tmp_path)
         assert "  columns  f0, f1, f2, f3\n" in modicum_command("show", "s.mcm").stdout
+
+
+class TestCertify:
+    def test_text_and_numbers(self, modicum_command, table):
+        modicum_command("fit", "online-greedy", "rows.parquet", "-k", 5, "-o", "s.mcm")
+        done = modicum_command("certify", "s.mcm", "rows.parquet")
+        assert done.stdout.startswith("The value of the chosen rows is")
+        found = json.loads(modicum_command("certify", "s.mcm", "rows.parquet", "--json").stdout)
+        assert found["text"] == done.stdout.strip()
+        assert found["n_rows"] == len(table["f0"])
+        assert 0 < found["share"] <= 1
+
+    def test_arrays(self, modicum_command, clusters, tmp_path):
+        np.save(tmp_path / "X.npy", clusters)
+        modicum_command("fit", "exemplar", "X.npy", "-k", 5, "--random-state", 0, "-o", "s.mcm")
+        model = modicum.load(tmp_path / "s.mcm")
+        found = json.loads(modicum_command("certify", "s.mcm", "X.npy", "--json").stdout)
+        assert found["value"] == pytest.approx(model.utility_)
+
+    def test_what_has_no_value(self, modicum_command, clusters, tmp_path):
+        np.save(tmp_path / "X.npy", clusters)
+        modicum_command("fit", "reservoir", "X.npy", "-k", 5, "-o", "s.mcm")
+        done = modicum_command("certify", "s.mcm", "X.npy", expect=1)
+        assert "Reservoir has no value that could be certified" in done.stderr

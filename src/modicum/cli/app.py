@@ -16,6 +16,7 @@ COMMANDS = {
     "predict": "Predict for every row of a source with a saved learner.",
     "evaluate": "Predict, score, then learn every row of a source: errors over time.",
     "similar": "Find similar texts or pictures with a saved topic model.",
+    "certify": "Bound how much better than the picks of a saved learner any rows are.",
     "picks": "Print the rows, points or centers that a saved learner holds.",
     "coreset": "Summarize a source by weighted points.",
     "tradeoff": "Find how many rows, how much memory and time a wanted risk takes.",

@@ -15,7 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     LEARNING: (
         *("objective", "n_exemplars", "balance", "max_groups", "include", "drop_duplicates", "outliers", "n_similar"),
-        *("learner", "metric", "lag", "window"),
+        *("confidence", "learner", "metric", "lag", "window"),
         *("model", "risk", "grid", "rows", "time_limit"),
         *("strategy", "task_size", "redundancy", "answers_per_task", "title", "instruction", "details", "gold"),
     ),
@@ -52,6 +52,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "modicum similar topics.mcm texts/0.txt --among texts -k 3",
         "modicum similar topics.mcm texts --table",
     ),
+    "certify": ("modicum certify picks.mcm flats.csv", "modicum certify picks.mcm flats.csv --json"),
     "picks": ("modicum picks flats.mcm --table", "modicum picks flats.mcm -o centers.csv"),
     "coreset": (
         "modicum coreset flats.csv --n-points 50 -k 5 -o points.csv",

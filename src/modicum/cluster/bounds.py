@@ -34,7 +34,7 @@ class SampleBounds:
         if self.sample.is_everything:
             return 0.0
         check_uniform(self.sample, self.n_seen, owner)
-        k = self.F.n_chosen
+        k = len(self.F.fixed)  # exemplars at most
         log_sets = k * np.log1p(self.n_seen + k)  # there are fewer than (n + k + 1)^k, with given exemplars among them
         judge_themselves = k * self.largest_utility / self.n_seen  # as rows do on the stream, not in the sample
         return self.error_of_one_set(confidence, log_sets) + judge_themselves

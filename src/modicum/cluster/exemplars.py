@@ -1,6 +1,6 @@
 """Exemplar clustering of a stream by StreamGreedy (gomes2010, sections 3, 4 and 6, Appendix II)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -22,11 +22,12 @@ from modicum.exceptions import DataError
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size, log_of_doubt
-from modicum.rows import are_objects, average_bytes, is_sparse, n_rows, take
+from modicum.rows import are_objects, average_bytes, equal_rows, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
 from modicum.rules.invariants import Array, Is, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.apart import Close, within
+from modicum.select.certificates import Certificate, Certifies, largest_gains
 from modicum.select.guarantees import SwapGuarantee, check_uniform
 from modicum.select.objectives.exemplar import ExemplarObjective
 from modicum.select.swaps import grow
@@ -36,7 +37,7 @@ MOST_REFINEMENTS = 5  # times `refine` offers the kept rows; after two or three 
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
 
 
-class ExemplarClustering(Watchful, Clusterer):
+class ExemplarClustering(Watchful, Clusterer, Certifies):
     """The rows of a stream that represent all of it best.
 
     Chooses exemplars A among the rows so that rows are close to their nearest exemplar, measured by any
@@ -500,22 +501,48 @@ class ExemplarClustering(Watchful, Clusterer):
         """
         self._check_fitted()
         bounds = self._bounds()
-        epsilon = bounds.error_of_all_sets(confidence, type(self).__name__)
         excluded = self._sample.excluded(np.arange(len(self._sample)))
         best_swap = self._derive("best swap", lambda: best_swap_gain(self._objective, excluded))
         eta = max(self._offers.least_gain(self._objective, self._rules()), best_swap)
         locked = () if self.locked is None else ("only sets with the locked exemplars are compared",)
+        terms = self._terms(confidence, *locked, *bounds.conditions(eta))
         return SwapGuarantee(
-            value=self.utility_,
-            n_chosen=self._objective.n_chosen,
-            ceiling=min(self._objective.phantom_loss + epsilon, bounds.largest_utility),
-            epsilon=epsilon,
-            confidence=confidence,
-            assumptions=bounds.assumptions(),
-            conditions=(*bounds.assumptions(), *locked, *bounds.conditions(eta)),
-            least_loss=self._objective.least_loss(),
-            eta=eta,
+            **terms, n_chosen=self._objective.n_chosen, least_loss=self._objective.least_loss(), eta=eta
         )
+
+    def _certify(self, chunks: Iterable[Chunk], confidence: float) -> Certificate:
+        F = self._objective
+        prepared = F.prepare()
+
+        def gains_of(X: Any, ids: np.ndarray) -> np.ndarray:
+            own = self._sample.excluded(self._sample.slots_of(ids))
+            known = np.flatnonzero(own >= 0)  # where an id is that of another row, it may represent itself
+            if len(known):
+                alike = equal_rows(take(X, known), take(F.rows.values, own[known]))
+                own[known[~alike]] = -1
+            size = F.block_size()
+            parts = range(0, n_rows(X), size)
+            return np.concatenate(
+                [F.look(take(X, slice(i, i + size)), prepared, own[i : i + size]).gains() for i in parts]
+            )
+
+        gains, count = largest_gains(self, chunks, self.n_exemplars, gains_of)
+        terms = self._terms(confidence)
+        terms["conditions"] += self._same_rows(count, terms["epsilon"])
+        return Certificate(**terms, n_chosen=self.n_exemplars, gains=gains, n_rows=count)
+
+    def _terms(self, confidence: float, *conditions: str) -> dict[str, Any]:
+        """Terms of a guarantee that depend on the validation sample."""
+        bounds = self._bounds()
+        epsilon = bounds.error_of_all_sets(confidence, type(self).__name__)
+        return {
+            "value": self.utility_,
+            "ceiling": min(self._objective.phantom_loss + epsilon, bounds.largest_utility),
+            "epsilon": epsilon,
+            "confidence": confidence,
+            "assumptions": bounds.assumptions(),
+            "conditions": (*bounds.assumptions(), *conditions),
+        }
 
     def _bounds(self) -> SampleBounds:
         return SampleBounds(self._objective, self._sample, self.n_seen_)

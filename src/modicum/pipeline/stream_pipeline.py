@@ -20,12 +20,12 @@ from modicum.pipeline.records import Records
 from modicum.pipeline.table_encoder import TableEncoder
 from modicum.pipeline.tables import TakesTables, as_written, filled
 from modicum.pipeline.word_counts import WordCounts
-from modicum.rows import BufferedRows, n_rows, take
+from modicum.rows import BufferedRows, find_slots, n_rows, take
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
 from modicum.state.files import to_bytes
-from modicum.streams import Stream
+from modicum.streams import Chunk, Stream, stream
 
 STEPS = Where(
     lambda value: (
@@ -267,11 +267,9 @@ class StreamPipeline(TakesTables):
 
     def _without_gaps(self, encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
         """Rows, targets, weights and ids without rows that have missing values, if these are to be left out."""
-        leaves_out = isinstance(encoder, TableEncoder | Pixels) and encoder.missing == "drop"
-        if not leaves_out or (whole := encoder.complete(X)).all():
-            return X, *columns
-        self._n_dropped += int(np.count_nonzero(~whole))
-        return _rows_at(np.flatnonzero(whole), X, *columns)
+        kept = _whole_rows(encoder, X, *columns)
+        self._n_dropped += n_rows(X) - n_rows(kept[0])
+        return kept
 
     def _teach(self, learner: Learner, Z: Any, y: Any, weight: np.ndarray | None, keys: np.ndarray) -> None:
         """Let the learner learn; an error about its share of the budget names the whole budget."""
@@ -472,6 +470,22 @@ class StreamPipeline(TakesTables):
         """The guarantee of the learner, about prepared rows."""
         return self.learner_.guarantee(**how)
 
+    @available_if(_final_has("certify"))
+    def certify(self, source: Any, *, confidence: float = 0.95) -> Any:
+        """What the learner certifies about the rows of a source, once they are prepared."""
+        ready = self._ready()
+        chunks = source if isinstance(source, Stream) else stream(source, raw=self.traits.tables)
+        return ready.learner_._certify(map(ready._as_learned, chunks), confidence)
+
+    def _as_learned(self, chunk: Chunk) -> Chunk:
+        """A chunk as the learner was given it: prepared, and with the keys of the rows that it keeps."""
+        X, weight, ids = chunk.X, chunk.sample_weight, chunk.row_ids
+        X, weight, ids = _whole_rows(self._fitted[0], self._check_input(X), weight, ids)
+        if self._records is not None:
+            slots = find_slots(self._records.ids, ids)
+            ids = np.where(slots >= 0, self._records.keys[slots], -2) if len(self._records) else np.full(len(ids), -2)
+        return Chunk(self._prepare(self._fitted, X), None, weight, ids)
+
     def table(self, X: Any, y: Any = None) -> dict[str, np.ndarray]:
         """What is predicted for each row, as columns by name; rows are named by the user's ids.
 
@@ -624,6 +638,14 @@ def _name_columns(fitted: Sequence[Any]) -> None:
         or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
     ):
         fitted[-1]._column_names = list(first.get_feature_names_out())
+
+
+def _whole_rows(encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
+    """Rows and columns beside them without rows that have missing values, if these are to be left out."""
+    leaves_out = isinstance(encoder, TableEncoder | Pixels) and encoder.missing == "drop"
+    if not leaves_out or (whole := encoder.complete(X)).all():
+        return X, *columns
+    return _rows_at(np.flatnonzero(whole), X, *columns)
 
 
 def _watch_order_of(learner: Learner, preparations: Sequence[Any]) -> None:

@@ -182,5 +182,9 @@ class BlockGreedy(OnlineGreedy):
     def _required_gain(self) -> float:
         return self._objective.required_gain(self.min_gain) if self._buffered is None else 0.0
 
+    def _exact_set(self) -> Any:
+        F = self._set()
+        return F.in_full() if isinstance(F, BlockSet) else F
+
     def _losses(self, F: Any) -> tuple[float, float]:
         return F.losses() if self._buffered is None else super()._losses(F)

@@ -163,25 +163,30 @@ class OnlineGreedy(Selector):
         `coverage` is how far, as half the squared distance in feature space (1 - k(x, z) of a normalized kernel), the
         nearest row that was refused may be from a row of the best set; Lemma 2 turns it into a loss.
         """
-        F, lam = self._set(), self.regularization
-        value, n_chosen = F.value - F.n_chosen * F.least_gain, F.n_chosen
+        F = self._set()
         near = f"a row within {coverage:.3g} of it" if coverage else "it"
         refused = f"for every row of the best set, {near} is a prototype or was refused by the present ones"
-        assumptions = kernel_conditions(F.kernel)
         apart = () if self.min_distance is None else ("no row was refused because of min_distance",)
         least_loss, estimate_error = self._losses(F)
-        is_all = self._buffered is not None  # then every row is chosen
+        lam = self.regularization
         return OnlineGuarantee(
-            value=value,
-            n_chosen=n_chosen,
-            ceiling=value if is_all else n_chosen * float(np.log1p(self._largest_own / lam)),
-            assumptions=assumptions,
-            conditions=(*assumptions, refused, *apart),
+            **self._terms(F, F.n_chosen, 1.0, refused, *apart),
             least_loss=least_loss,
             coverage_error=float(np.log1p((np.sqrt(8 * coverage * lam) + 2 * coverage) / lam)),
             estimate_error=estimate_error,
             required_gain=self._required_gain(),
         )
+
+    def _terms(self, F: Any, n_chosen: int, confidence: float, *conditions: str) -> dict[str, Any]:
+        value, is_all = F.value - F.n_chosen * F.least_gain, self._buffered is not None  # then every row is chosen
+        assumptions = kernel_conditions(F.kernel)
+        return {
+            "value": value,
+            "n_chosen": n_chosen,
+            "ceiling": value if is_all else n_chosen * float(np.log1p(self._largest_own / self.regularization)),
+            "assumptions": assumptions,
+            "conditions": (*assumptions, *conditions),
+        }
 
     def _required_gain(self) -> float:
         """What a swap must gain now."""

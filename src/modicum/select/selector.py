@@ -3,13 +3,14 @@
 schlegel2017, section 2: the similarities of a row to the chosen prototypes are its representation.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from modicum.contract.history import History
-from modicum.contract.learner import Learner, Traits
+from modicum.contract.learner import Traits
 from modicum.contract.picks import Picks
 from modicum.contract.validation import check_all_or_none, check_same_targets
 from modicum.exceptions import DataError
@@ -20,8 +21,10 @@ from modicum.rules.budget import Plan, as_budget, format_bytes
 from modicum.rules.invariants import MOST, AbsentWhile, Array, Is, Real, Scope, Whole
 from modicum.rules.params import BUDGET, NULL, Int
 from modicum.select.apart import ApartBlock, Close, first_apart, within
+from modicum.select.certificates import Certificate, Certifies, largest_gains
 from modicum.select.swaps import grow
 from modicum.state.packing import held_bytes, missing_functions
+from modicum.streams import Chunk
 
 TRANSFORM_TILE = 2048  # rows per tile when all rows are compared with all prototypes
 BUFFERING = AbsentWhile(lambda its: its["_buffered"] is not None)  # there is no set yet
@@ -34,7 +37,7 @@ def _n_recorded(its: Scope) -> int:
     return its["_objective"].n_chosen if its["_buffered"] is None else 0
 
 
-class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Certifies):
     """Base of the selectors. A subclass writes `_given_objective`, `_offer`, `_plan` and what else differs.
 
     The first `n_prototypes` rows are buffered: the width of a kernel may have to be found from them, and until then all
@@ -328,6 +331,32 @@ class Selector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             raise ValueError(f"{type(self).__name__}: no row was chosen, so there is nothing to compare with.")
         nearest = similarity.argmax(axis=1)
         return {"prediction": nearest, "position": self.prototype_ids_[nearest], "similarity": similarity.max(axis=1)}
+
+    # ---- how good it is --------------------------------------------------------------------------
+
+    def _certify(self, chunks: Iterable[Chunk], confidence: float) -> Certificate:
+        F = self._exact_set()
+        if not F.monotone_submodular:
+            name = type(self).__name__
+            raise ValueError(f"{name}: nothing can be certified for {self._given_objective()!r}: it is not submodular.")
+
+        def gains_of(X: Any, ids: np.ndarray) -> np.ndarray:
+            gains = F.look(X).gains() - F.least_gain
+            gains[self._are_chosen(X, ids)] = 0.0
+            return gains
+
+        gains, count = largest_gains(self, chunks, self._limit, gains_of)
+        terms = self._terms(F, self._limit, confidence)
+        terms["conditions"] += self._same_rows(count, terms.get("epsilon", 0.0))
+        return Certificate(**terms, gains=gains, n_rows=count)
+
+    def _exact_set(self) -> Any:
+        """The objective with the chosen set, which scores rows without error."""
+        return self._set()
+
+    def _terms(self, F: Any, n_chosen: int, confidence: float) -> dict[str, Any]:
+        """Terms of a guarantee about sets of `n_chosen` rows that depend on the objective."""
+        raise NotImplementedError
 
     # ---- contract --------------------------------------------------------------------------------
 

@@ -6,12 +6,13 @@ import numpy as np
 
 from modicum._jit import block_greedy as jit
 from modicum.kernels import Kernel
+from modicum.numeric.linalg import Inverse
 from modicum.rows import Rows, RowsOf, n_rows, take
 from modicum.rules.invariants import Array, Is, Real, Whole
 from modicum.select.blocks.clustering import cluster, spread_means
 from modicum.select.blocks.diagonal import BlockDiagonal
 from modicum.select.blocks.neighbors import Neighbors
-from modicum.select.objectives.logdet import SMALLEST_LEFT
+from modicum.select.objectives.logdet import SMALLEST_LEFT, LogDet
 from modicum.state.part import Part
 
 REALIZED = 0.01  # the share of the estimated gains that must have been realized: estimates are usually far too high
@@ -171,7 +172,15 @@ class BlockSet(Part):
     def _log_det(self, K: np.ndarray) -> float:
         return float(np.linalg.slogdet(K + self.lam * np.eye(len(K)))[1])
 
-    # ---- for the guarantee -----------------------------------------------------------------------
+    # ---- for guarantees -----------------------------------------------------------------------
+
+    def in_full(self) -> LogDet:
+        """The same prototypes with the full kernel matrix, for the time of a call."""
+        rows = self.chosen.values
+        full = LogDet(self.kernel, self.lam).empty_set(rows, self.n_chosen)
+        full.chosen.put(np.arange(self.n_chosen), rows)
+        full.inverse = Inverse.of(self.kernel(rows, rows) + self.lam * np.eye(self.n_chosen), self.n_chosen)
+        return full
 
     def losses(self) -> tuple[float, float]:
         """The loss of removing the least useful prototype, and by how much a swap with it may be underestimated.
