@@ -1,6 +1,7 @@
 """`--half-life`, and what is told of it by `modicum show` and in reports."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ def test_changes_are_shown_and_reported(modicum_command, changing):
     report = (changing / "k.html").read_text()
     assert "Forgetting" in report
     assert "at about row" in report
+    assert "Stems over the rows seen: 1 change of the stream." in report
 
 
 def test_a_number_of_rows_is_shown(modicum_command, changing):
@@ -44,3 +46,10 @@ def test_picks_are_recent_rows(modicum_command, changing):
 def test_what_does_not_forget_says_so(modicum_command, changing):
     refused = modicum_command("select", "rows.csv", "--objective", "logdet", "--half-life", "100", expect=1)
     assert "--half-life is not for --objective logdet" in refused.stderr
+
+
+def test_half_lives_that_compete_are_reported(modicum_command, mail, tmp_path):
+    given = ("--target", "label", "--half-life", "auto", "--random-state", 0, "--report", "svc.html")
+    modicum_command("fit", "svc", "mail.csv", *given)
+    report = (tmp_path / "svc.html").read_text()
+    assert re.search(r"<th[^>]*>half-life</th>", report)

@@ -17,6 +17,7 @@ from modicum.evaluate import Prequential
 from modicum.kernels import Linear
 from modicum.plot import (
     accuracy_over_stream,
+    changes_over_stream,
     cluster_sizes,
     confusion_matrix,
     coreset_map,
@@ -457,3 +458,15 @@ def test_scores_of_several_learners_have_a_colour_each():
         assert mark.get_color() == line.get_color()
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["svm", "svm(C=1)", "errors rose"]
+
+
+def test_changes_over_stream_are_stems_from_where_they_were():
+    changes = [Change(180, 150, 0.4), Change(720, 700, 0.1)]
+    (axes,) = changes_over_stream(SimpleNamespace(changes_=changes, n_seen_=1000)).axes
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), [[150, 0.4], [700, 0.1]])
+    stems = [segment.tolist() for segment in axes.collections[0].get_segments()]
+    assert stems == [[[150, 0], [150, 0.4]], [[700, 0], [700, 0.1]]]
+    bands = [(patch.get_x(), patch.get_width()) for patch in axes.patches]
+    assert bands == [(150, 30), (700, 20)]
+    assert {text.get_text() for text in axes.texts} == {"150", "700"}
+    assert axes.get_xlim() == (0, 1000)

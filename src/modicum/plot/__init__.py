@@ -7,6 +7,7 @@ from modicum.plot.classifiers import accuracy_over_stream, confusion_matrix, lar
 from modicum.plot.clusters import cluster_sizes
 from modicum.plot.coresets import coreset_map, point_weights
 from modicum.plot.curves import (
+    changes_over_stream,
     clusters_over_stream,
     components_over_stream,
     history_over_stream,
@@ -27,6 +28,7 @@ from modicum.plot.tradeoffs import data_time, risk_by_points, risk_time, search_
 
 __all__ = [
     "accuracy_over_stream",
+    "changes_over_stream",
     "cluster_sizes",
     "clusters_over_stream",
     "component_images",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 AXIS = "rows seen"
 BESIDE_END = (PLACES[7], PLACES[6], PLACES[1])  # off the curve, which comes from the left
+ABOVE = (PLACES[2], PLACES[0], PLACES[1])
 ORDERS = 50  # ratio of the largest to the smallest value from which an axis is logarithmic
 
 
@@ -72,6 +73,30 @@ def history_over_stream(learner: Any, column: str, name: str | None = None) -> "
         axes.set_yscale("log")
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(lambda value, _: short(value))
+    return figure
+
+
+def changes_over_stream(learner: Any) -> "Figure":
+    """Where a learner with `half_life="auto"` found changes: a stem for each, as high as the error rose.
+
+    A band reaches from where the change was to where it was noticed.
+    """
+    changes = learner.changes_
+    figure, axes = new_figure(height=1.9)
+    since = [change.since for change in changes]
+    rises = [change.difference for change in changes]
+    for change in changes:
+        axes.axvspan(change.since, change.row, color=LIGHT["line"], linewidth=0)
+    axes.vlines(since, 0, rises, color=LIGHT["accent"], linewidth=1.4)
+    axes.plot(since, rises, "o", color=LIGHT["accent"], markersize=5)
+    name_axes(axes, AXIS, "rise of the error")
+    format_ticks(axes.xaxis, short)
+    axes.yaxis.get_major_locator().set_params(nbins=3)
+    axes.set_xlim(0, learner.n_seen_)
+    axes.set_ylim(0, 1.25 * max(rises, default=1.0))
+    largest = sorted(zip(rises, since, strict=True), reverse=True)
+    texts = [f"{at:,}" for _, at in largest]
+    place_labels(axes, [(at, rise) for rise, at in largest], texts, ABOVE, color=LIGHT["soft"], fontsize=FONT - 1)
     return figure
 
 

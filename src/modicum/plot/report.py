@@ -13,9 +13,11 @@ from modicum.contract.learner import Learner
 from modicum.drift import changes_in_words, half_life_in_words
 from modicum.pipeline import StreamPipeline, final_learner
 from modicum.pipeline.kinds import IGNORED
-from modicum.plot.formatting import clipped, is_number_like
-from modicum.plot.page import Code, Column, Context, Facts, Page, Section, Table, describe
+from modicum.plot.curves import changes_over_stream
+from modicum.plot.formatting import clipped, is_number_like, plural
+from modicum.plot.page import Block, Code, Column, Context, Facts, Page, Section, Table, describe
 from modicum.plot.pages import content_of
+from modicum.plot.pages.shared import figure
 from modicum.plot.pages.tradeoffs import tradeoffs
 from modicum.plot.style import DARK, LIGHT
 from modicum.rows import is_table
@@ -162,13 +164,17 @@ def _preparation(context: Context) -> list[Section]:
 
 def _forgetting(learner: Learner) -> list[Section]:
     """The half-life, and where the stream changed."""
-    half_life = getattr(learner, "half_life", None)
-    if half_life is None:
-        return []
-    facts = [("half-life", half_life_in_words(half_life))]
-    if half_life == "auto":
-        facts.append(("changes", changes_in_words(learner.changes_)))
-    return [Section("Forgetting", [Facts(facts)])]
+    half_life, changes = getattr(learner, "half_life", None), getattr(learner, "changes_", [])
+    facts = [] if half_life is None else [("half-life", half_life_in_words(half_life))]
+    if changes or half_life == "auto":
+        facts.append(("changes", changes_in_words(changes)))
+    blocks: list[Block] = [Facts(facts)]
+    if changes:
+        alt = f"Stems over the rows seen: {plural(len(changes), 'change')} of the stream."
+        caption = "Where the error rose, and by how much. Grey: until that was noticed."
+        blocks.append(figure(changes_over_stream(learner), alt, caption))
+    title = "Changes of the stream" if half_life is None else "Forgetting"
+    return [Section(title, blocks)] if facts else []
 
 
 def _parameters(estimator: BaseEstimator, context: Context) -> Section:

@@ -129,6 +129,8 @@ def _settings(learner: Any) -> Section:
     for name, words in (("center", "centered"), ("scale", "standardized"), ("normalize", "scaled to unit length")):
         if name in candidates[0]:
             columns.append(Column(words, ["yes" if one[name] else "no" for one in candidates]))
+    if any(half_lives := [one.get("half_life") for one in candidates]):
+        columns.append(Column("half-life", ["none" if rows is None else count(rows) for rows in half_lives]))
     columns.append(Column("errors", [count(one["mistakes"]) for one in candidates], numeric=True))
     others = " The first predicts; the others are trained along with it until they are dropped."
     note = f"Errors are prequential.{others if len(candidates) > 1 else ''}"
