@@ -85,6 +85,7 @@ LEARNERS = {
         modicum.BlockGreedy(8, budget=10, neighbors=0),
     ],
     "PrototypeRegressor": [
+        modicum.PrototypeRegressor(n_prototypes=10, n_points=80),
         modicum.PrototypeRegressor(modicum.OnlineGreedy(10), n_points=80),
         modicum.PrototypeRegressor(modicum.BlockGreedy(10), fit_on="prototypes"),
     ],

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PAPERS = {
+    "allen1974": "Allen. The relationship between variable selection and data augmentation and a method for "
+    "prediction. Technometrics 16(1), 1974.",
     "arthur2007": "Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA 2007.",
     "asuncion2009": "Asuncion, Welling, Smyth, Teh. On smoothing and inference for topic models. UAI 2009.",
     "bachem2018": "Bachem, Lucic, Krause. Scalable k-means clustering via lightweight coresets. KDD 2018.",

@@ -268,8 +268,8 @@ class TestMerge:
             assert modicum.Learner.from_bytes(one.merge(two).to_bytes()).cluster_centers_.dtype == left
 
     def test_a_merge_whose_result_is_invalid_is_undone(self):
-        one = modicum.KRLS(20).partial_fit(X[:5], z[:5])
-        two = modicum.KRLS(20).fit(np.tile(X, (3, 1)).astype(np.float32), np.tile(z, 3))
+        one = modicum.KRLS(20, kernel="rbf").partial_fit(X[:5], z[:5])
+        two = modicum.KRLS(20, kernel="rbf").fit(np.tile(X, (3, 1)).astype(np.float32), np.tile(z, 3))
         before = one.to_bytes()
         with pytest.raises(StateError, match="float64 here and float32 there"):
             one.merge(two)

@@ -300,6 +300,12 @@ def test_regression_on_prototypes(report, wave, fit_on):
     assert len(page.all("svg")) == 5
 
 
+def test_regression_on_prototypes_that_predict_best(report, wave):
+    page = report(PrototypeRegressor(n_prototypes=30, random_state=0).fit(*wave))
+    assert "Kernel regression with 30 prototypes, learned from 1,500 rows." in page.text
+    assert "on 1,500 kept rows" in page.text
+
+
 def test_rows_chosen_by_their_error_report_it(report, wave):
     learner = StreamGreedy(20, objective=PredictionError(RBF(1.0), 0.01), n_validation=200, random_state=0).fit(*wave)
     text = report(learner).text

@@ -195,7 +195,7 @@ def test_weights_of_shards_are_put_on_one_scale():
 
 def test_width_and_intercept_come_from_the_first_hundred_rows():
     X, y = data(200)
-    models = [learned(KRLS(10), X, y, chunk) for chunk in (9, 60, 200)]
+    models = [learned(KRLS(10, kernel="rbf"), X, y, chunk) for chunk in (9, 60, 200)]
     for model in models:
         assert model.kernel_ == RBF(median_width(X[:100]))
         assert model.intercept_ == pytest.approx(y[:100].mean())
@@ -212,7 +212,7 @@ def test_it_predicts_from_the_first_row_on():
 def test_sparse_rows_are_learned_as_dense_ones():
     X, y = data(400)
     X = np.where(np.abs(X) < 1, 0, X)
-    dense, thin = KRLS(20).fit(X, y), KRLS(20).fit(sparse.csr_matrix(X), y)
+    dense, thin = KRLS(20, kernel="rbf").fit(X, y), KRLS(20, kernel="rbf").fit(sparse.csr_matrix(X), y)
     assert sparse.issparse(thin.prototypes_)
     np.testing.assert_allclose(thin.predict(sparse.csr_matrix(X)), dense.predict(X), atol=1e-6)
 
@@ -306,7 +306,7 @@ def test_a_budget_too_small_is_named():
 
 def test_a_budget_of_rows_covers_the_first_rows_too():
     X, y = data(300)
-    model = KRLS(None, budget=30)
+    model = KRLS(None, budget=30, kernel="rbf")
     for i in range(300):
         assert model.partial_fit(X[i : i + 1], y[i : i + 1]).n_retained_ <= 30
     assert model.kernel_ == RBF(median_width(X[:30]))
@@ -354,3 +354,113 @@ def test_errors_of_both_sides_of_a_merge():
     one, other = (KRLS(kernel=KERNEL).fit(X[half], y[half]) for half in (slice(300), slice(300, 600)))
     both = sorted([one.mean_squared_error_, other.mean_squared_error_])
     assert both[0] <= one.merge(other).mean_squared_error_ <= both[1]
+
+
+# ---- widths --------------------------------------------------------------------------------------
+
+
+def test_widths_are_fitted_to_targets_whatever_the_scales_of_columns():
+    X, y = data(900)
+    X = np.column_stack([X, np.random.default_rng(2).uniform(-3, 3, 900)])  # the last column is irrelevant
+    scales = np.array([1000.0, 1.0, 30.0])
+    new, truth = data(300, seed=1, noise=0.0)
+    new = np.column_stack([new, np.zeros(300)])
+    plain, scaled = KRLS(100).fit(X, y), KRLS(100).fit(X * scales, y)
+    assert plain.kernel_.width[2] > 5 * plain.kernel_.width[:2].max()
+    for model, rows in ((plain, new), (scaled, new * scales)):
+        assert model.score(rows, truth) > 0.99
+        assert 0.0 < model.regularization_ < 0.1
+        assert model.score(rows, truth) > KRLS(100, kernel="rbf").fit(X, y).score(new, truth)
+
+
+@pytest.mark.parametrize("chunk", [40, 500, 900])
+def test_they_are_those_of_the_first_500_rows_in_any_chunks(chunk):
+    X, y = data(700)
+    model = learned(KRLS(20), X, y, chunk)
+    first = KRLS(20).fit(X[:500], y[:500])
+    np.testing.assert_array_equal(model.kernel_.width, first.kernel_.width)
+    assert model.intercept_ == pytest.approx(y[:500].mean())
+
+
+def test_a_short_stream_gets_fitted_widths_at_its_end():
+    X, y = data(150)
+    model = KRLS(50).partial_fit(X, y)
+    model.fit(X, y)
+    assert model.kernel_.width.shape == (2,)
+    assert model.score(*data(200, seed=1, noise=0.0)) > 0.95
+
+
+def test_single_rows_cost_few_fits(monkeypatch):
+    fits = []
+    monkeypatch.setattr(KRLS, "_fitted", lambda self, rows, y: fits.append(len(y)) or (KERNEL, 0.1))
+    X, y = data(600)
+    learned(KRLS(20), X, y, 1)
+    assert fits == [*range(1, 101), 128, 256, 500]
+
+
+def test_wide_rows_have_one_width():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 600))
+    assert np.ndim(KRLS(20).fit(X, X[:, 0]).kernel_.width) == 0
+
+
+# ---- the tracker ---------------------------------------------------------------------------------
+
+
+def tracked_exactly(X, y, new, half_life, regularization):
+    """The Gaussian process whose kernel fades with the time between rows, asked at the time of the last row."""
+    age = np.arange(len(y))[::-1]
+    faded = 2.0 ** (-np.abs(age[:, None] - age) / (2 * half_life))
+    S = KERNEL(X, X) * faded + regularization * np.eye(len(y))
+    return KERNEL(new, X) * 2.0 ** (-age / (2 * half_life)) @ np.linalg.solve(S, y)
+
+
+@pytest.mark.parametrize("chunk", [1, 40, 300])
+@pytest.mark.parametrize("half_life", [5, 200])
+def test_the_tracker_is_a_gaussian_process_over_time(half_life, chunk):
+    """Exact where all rows are at places that are in the dictionary."""
+    rng = np.random.default_rng(0)
+    places = rng.uniform(-3, 3, size=(25, 2))
+    X = places[rng.integers(25, size=300)]
+    y = np.sin(X[:, 0] + np.arange(300) / 50) + rng.normal(0, 0.1, 300)
+    model = learned(KRLS(kernel=KERNEL, regularization=0.05, half_life=half_life, ald_threshold=1e-6), X, y, chunk)
+    new = rng.uniform(-3, 3, size=(50, 2))
+    expected = tracked_exactly(X, y - model.intercept_, new, half_life, 0.05)
+    np.testing.assert_allclose(model.predict(new) - model.intercept_, expected, atol=1e-6)
+
+
+def test_rows_learned_together_or_one_by_one_are_tracked_alike():
+    X, y = data(600)
+    together, single = (learned(KRLS(15, kernel=KERNEL, half_life=80), X, y, chunk) for chunk in (600, 1))
+    np.testing.assert_array_equal(together.prototypes_, single.prototypes_)
+    np.testing.assert_allclose(together.predict(X), single.predict(X), atol=1e-8)
+
+
+def test_a_very_long_half_life_is_none():
+    X, y = data(400)
+    still, slow = KRLS(20, kernel=KERNEL).fit(X, y), KRLS(20, kernel=KERNEL, half_life=10**12).fit(X, y)
+    np.testing.assert_allclose(slow.predict(X), still.predict(X), atol=1e-5)
+
+
+def test_it_follows_a_world_that_turns_upside_down():
+    X, y = data(3000)
+    y[1500:] = 10 - y[1500:]
+    new, truth = data(500, seed=1, noise=0.0)
+    errors = {
+        half_life: np.mean((KRLS(60, kernel=KERNEL, half_life=half_life).fit(X, y).predict(new) + truth - 10) ** 2)
+        for half_life in (None, 300, "auto")
+    }
+    assert max(errors[300], errors["auto"]) < 0.1 * errors[None]
+
+
+def test_automatic_forgetting_says_where_the_world_changed():
+    X, y = data(3000)
+    assert KRLS(60, kernel=KERNEL, half_life="auto").fit(X, y).changes_ == []
+    y[1500:] = 10 - y[1500:]
+    (change,) = KRLS(60, kernel=KERNEL, half_life="auto").fit(X, y).changes_
+    assert 1450 < change.since < 1550
+
+
+def test_a_tracker_needs_a_prior():
+    with pytest.raises(ValueError, match="half_life needs a regularization above 0"):
+        KRLS(regularization=0.0, half_life=10).fit(*data())

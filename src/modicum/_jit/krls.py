@@ -14,8 +14,10 @@ from modicum._jit.linalg import project, replace_row, times
 
 
 @compiled
-def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q, P, mean, n, holder):
+def learn_rows(K, between, own, y, noise, threshold, regularization, decay, limit, M, Q, P, mean, n, holder):
     """Learn rows in turn. Rows that the dictionary explains badly join it; once it is full, they replace another one.
+
+    Before each row, the values return to the prior by `decay`; 1.0 is for none.
 
     K (rows x room) holds kernel values against the dictionary; those of rows that join are copied from `between`. `own`
     are kernel values of rows with themselves, `noise` the variance of each target. holder[slot] becomes the last row
@@ -28,6 +30,8 @@ def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q
         h[a] = Ph[a] = zeros[a] = 0.0
     for i in range(y.shape[0]):
         k = K[i]
+        if decay < 1.0:
+            return_to_prior(P, mean, M, n, decay, regularization)
         delta = own[i] - times(Q, n, k, h)
         hPh = times(P, n, h, Ph)
         value = 0.0
@@ -65,6 +69,16 @@ def learn_rows(K, between, own, y, noise, threshold, regularization, limit, M, Q
         for later in range(i + 1, y.shape[0]):
             K[later, slot] = between[later, i]
     return n, log_det
+
+
+@compiled
+def return_to_prior(P, mean, M, n, decay, regularization):
+    """Forget a little (vanvaerenbergh2012, "back to the prior"): P <- decay P + (1 - decay) M / regularization."""
+    rest, shrunk = (1.0 - decay) / regularization, math.sqrt(decay)
+    for a in range(n):
+        mean[a] *= shrunk
+        for b in range(n):
+            P[a, b] = decay * P[a, b] + rest * M[a, b]
 
 
 @compiled

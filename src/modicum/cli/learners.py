@@ -41,8 +41,8 @@ WISHES: Mapping[str, Mapping[str, Entry]] = {
         "PrototypeRegressor": Entry(
             "Numbers, by similarities to prototypes.",
             (),
-            ("regularization",),
-            '--target area --selector "online-greedy(20)"',
+            ("n_prototypes", "kernel"),
+            "--target area",
         ),
     },
     "Cluster": {

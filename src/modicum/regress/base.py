@@ -16,6 +16,11 @@ from modicum.state.packing import held_bytes
 class Regressor(RegressorMixin, Learner):
     """Base of the regressors. `_learn` is given targets as float64; `score` is R^2."""
 
+    def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """Absolute errors, which `half_life="auto"` watches."""
+        assert y is not None  # regressors refuse rows without
+        return np.abs(y - self.predict(X))
+
     def _check_target(self, y: Any, count: int) -> np.ndarray:
         self._require_target(y)
         name = type(self).__name__

@@ -1,6 +1,6 @@
 """The dictionary of kernel recursive least squares (engel2004), optionally of a fixed size (vanvaerenbergh2012)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -15,6 +15,29 @@ from modicum.state.part import Part
 
 FEWEST_PER_BLOCK, MOST_PER_BLOCK = 128, 1024  # rows; few while rows join, as those are compared with each other
 LEAST_NOISE = 1e-10  # relative to that of a typical row and to the variance of a value; smaller ones are raised to it
+
+
+class Fading(NamedTuple):
+    """Values that return to their prior by a factor `decay` before each row: a function that changes over time.
+
+    Values p and q rows later have the covariance decay^((p + q) / 2) (P - prior) + decay^(|p - q| / 2) prior, where P
+    is the one of now: that of a Gaussian process whose kernel is multiplied by decay^(|p - q| / 2).
+    """
+
+    decay: float
+    prior: np.ndarray  # covariance of the prototypes' values before any target is known
+
+    def since(self, count: int) -> np.ndarray:
+        """What is left of the means of now at each of the next rows."""
+        return self.decay ** (np.arange(1, count + 1) / 2)
+
+    def covariances(self, H: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of the next rows' values with each other, and with the prototypes' values at the last of these rows."""
+        left, places = self.since(len(H))[:, None], np.arange(len(H))
+        apart = self.decay ** (np.abs(places[:, None] - places) / 2)
+        known, unknown = left * (H @ (P - self.prior)), H @ self.prior
+        S = known @ H.T * left.T + apart * (unknown @ H.T)
+        return S, left[-1] * known + apart[:, -1:] * unknown
 
 
 class PrototypeValues(Squares):
@@ -40,21 +63,35 @@ class PrototypeValues(Squares):
     def covariance(self) -> np.ndarray:
         return self._covariance[: self.n, : self.n]
 
-    def observe(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray) -> None:
+    def observe(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray, fading: "Fading | None" = None) -> None:
         """Condition on targets y, with noise of these variances, of rows that are combinations H of the prototypes."""
         size = max(FEWEST_PER_BLOCK, self.n // 2)  # the matrix of a longer block would cost more than it saves
         for first in range(0, len(H), size):
             block = slice(first, first + size)
-            self._observe_block(H[block], y[block], noise[block])
+            self._observe_block(H[block], y[block], noise[block], fading)
 
-    def _observe_block(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray) -> None:
-        """Recursive least squares on all rows together."""
-        crossed = H @ self.covariance
-        S = crossed @ H.T
+    def _observe_block(self, H: np.ndarray, y: np.ndarray, noise: np.ndarray, fading: "Fading | None") -> None:
+        """Recursive least squares on all rows together.
+
+        Without fading: S are the covariances of the rows' values, `crossed` those with the prototypes' values. With it,
+        S has those at the times of the rows, and the prototypes' values are those at the last one.
+        """
+        if fading is None:
+            crossed, errors = H @ self.covariance, y - H @ self.mean
+            S = crossed @ H.T
+        else:
+            errors = y - fading.since(len(y)) * (H @ self.mean)
+            S, crossed = fading.covariances(H, self.covariance)
+            self.fade(fading.decay ** len(y), fading.prior)
         L = np.linalg.cholesky(S + np.diag(np.maximum(noise, LEAST_NOISE * np.diagonal(S))))
         gain = solve_triangular(L, crossed, lower=True, check_finite=False)
-        self.mean[:] += gain.T @ solve_triangular(L, y - H @ self.mean, lower=True, check_finite=False)
+        self.mean[:] += gain.T @ solve_triangular(L, errors, lower=True, check_finite=False)
         self.covariance[:] -= gain.T @ gain
+
+    def fade(self, decay: float, prior: np.ndarray) -> None:
+        """Return to the prior, which has mean 0 and this covariance (vanvaerenbergh2012)."""
+        self.mean[:] *= np.sqrt(decay)
+        self.covariance[:] = decay * self.covariance + (1 - decay) * prior
 
     def information(self, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The precision matrix of the targets alone, without that of the prior, and precision times mean."""
@@ -73,6 +110,18 @@ class PrototypeValues(Squares):
 
     def _corners(self) -> dict[str, np.ndarray]:
         return super()._corners() | {"_mean": self.mean}
+
+
+class Rules(NamedTuple):
+    """How rows are learned: those with a relative novelty above `novelty` join.
+
+    `regularization` is the variance of noise over that of the signal. Values return to their prior by the factor
+    `decay` before each row; 1 is for never.
+    """
+
+    novelty: float
+    regularization: float
+    decay: float
 
 
 class Dictionary(Part):
@@ -123,10 +172,8 @@ class Dictionary(Part):
 
     # ---- learning --------------------------------------------------------------------------------
 
-    def learn(
-        self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, novelty: float, regularization: float
-    ) -> np.ndarray:
-        """Learn rows in their order, block by block; those with a relative novelty above `novelty` join.
+    def learn(self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, rules: "Rules") -> np.ndarray:
+        """Learn rows in their order, block by block.
 
         `noise` are the variances of centered targets y, relative to that of a typical row. Returns the errors of the
         rows, predicted before their block was learned.
@@ -134,15 +181,13 @@ class Dictionary(Part):
         first, errors = 0, np.empty(len(y))
         while first < n_rows(X):
             block = slice(first, first + self.block_size)
-            errors[block], joined = self._learn_block(
-                take(X, block), y[block], noise[block], row_ids[block], novelty, regularization
-            )
+            errors[block], joined = self._learn_block(take(X, block), y[block], noise[block], row_ids[block], rules)
             first += self.block_size
             self.block_size = FEWEST_PER_BLOCK if joined else min(MOST_PER_BLOCK, 2 * self.block_size)
         return errors
 
     def _learn_block(
-        self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, novelty: float, regularization: float
+        self, X: Any, y: np.ndarray, noise: np.ndarray, row_ids: np.ndarray, rules: "Rules"
     ) -> tuple[np.ndarray, bool]:
         """Learn rows up to the first novel one together, the others one by one.
 
@@ -153,26 +198,20 @@ class Dictionary(Part):
             raise DataError("KRLS: the kernel has values that are not finite.")
         H = K @ self.prior.inverse
         errors = y - H @ self.values.mean
-        novel = np.flatnonzero(own - np.einsum("ij,ij->i", H, K) > novelty * own)
+        novel = np.flatnonzero(own - np.einsum("ij,ij->i", H, K) > rules.novelty * own)
         known = novel[0] if len(novel) else len(y)
-        self.values.observe(H[:known], y[:known], noise[:known])
+        fading = None if rules.decay == 1 else Fading(rules.decay, self.prior.matrix / rules.regularization)
+        self.values.observe(H[:known], y[:known], noise[:known], fading)
         if known < len(y):
             rest = slice(known, None)
             rows = take(X, rest)
-            holder = self._learn_each(rows, K[rest], own[rest], y[rest], noise[rest], novelty, regularization)
+            holder = self._learn_each(rows, K[rest], own[rest], y[rest], noise[rest], rules)
             taken = np.flatnonzero(holder >= 0)
             self._put(taken, take(rows, holder[taken]), row_ids[rest][holder[taken]])
         return errors, known < len(y)
 
     def _learn_each(
-        self,
-        X: Any,
-        K: np.ndarray,
-        own: np.ndarray,
-        y: np.ndarray,
-        noise: np.ndarray,
-        novelty: float,
-        regularization: float,
+        self, X: Any, K: np.ndarray, own: np.ndarray, y: np.ndarray, noise: np.ndarray, rules: "Rules"
     ) -> np.ndarray:
         """Learn rows one by one; returns, for each slot, the last row that took it, -1 for none."""
         n = len(self)
@@ -183,9 +222,7 @@ class Dictionary(Part):
         wide[:, :n] = K
         holder = np.full(most, -1)
         between = self.kernel(X, X)
-        n, log_det = learn_rows(
-            wide, between, own, y, noise, novelty, regularization, self.limit, M, Q, P, mean, n, holder
-        )
+        n, log_det = learn_rows(wide, between, own, y, noise, *rules, self.limit, M, Q, P, mean, n, holder)
         self.prior.take_back(n, log_det)
         self.values.n = n
         return holder
@@ -193,6 +230,10 @@ class Dictionary(Part):
     def _put(self, slots: np.ndarray, X: Any, row_ids: np.ndarray) -> None:
         self.rows.put(slots, X)
         self.ids = put_values(self.ids, slots, row_ids)
+
+    def fade(self, factor: float, regularization: float) -> None:
+        """Return to the prior by a factor."""
+        self.values.fade(factor, self.prior.matrix / regularization)
 
     def shrink(self, n_prototypes: int) -> None:
         """Remove the prototypes whose values are best predicted by the others."""
@@ -206,16 +247,19 @@ class Dictionary(Part):
 
     # ---- merging ---------------------------------------------------------------------------------
 
-    def merge(self, other: "Dictionary", shift: float, scale: float, novelty: float, regularization: float) -> None:
+    def merge(
+        self, other: "Dictionary", shift: float, scale: float, rules: "Rules", other_regularization: float
+    ) -> None:
         """Add up the precisions of both sides' targets, on the prototypes of both.
 
         `shift` is added to the other's values, and its targets weigh `scale` times as much.
         """
+        regularization = rules.regularization
         own_precision, own_sum = self.values.information(regularization * self.prior.inverse)
-        precision, sums = other.values.information(regularization * other.prior.inverse)
+        precision, sums = other.values.information(other_regularization * other.prior.inverse)
         sums += shift * precision.sum(axis=1)
         n = len(self)
-        K = self._join(other.rows.values, other.ids, novelty)
+        K = self._join(other.rows.values, other.ids, rules.novelty)
         H = K @ self.prior.inverse  # values at the other's prototypes as combinations of those at all
         joint, total = regularization * self.prior.inverse + scale * H.T @ precision @ H, scale * H.T @ sums
         joint[:n, :n] += own_precision

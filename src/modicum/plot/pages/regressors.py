@@ -40,14 +40,15 @@ def sparse_gp(learner: Any, context: Context) -> Content:
 
 def prototype_regressor(learner: Any, context: Context) -> Content:
     selector, sample = learner.selector_, learner._sample
-    picks = selector.picks() if sample is None else sample.picks()
+    chooser = learner if selector is None else selector
+    picks = chooser.picks() if sample is None else sample.picks()
     sections = [
         at_a_glance(learner, context, ("prototypes", count(len(learner.picks())))),
         Section("Predictions", [_scatter(learner, picks.rows, picks.targets)]),
-        prototypes(learner, selector, context),
-        Section("Similarity of the prototypes", similarity_figures(selector, context)),
-        *value_section(selector),
-        costs(learner, context, _kernel(selector)),
+        prototypes(learner, chooser, context),
+        Section("Similarity of the prototypes", similarity_figures(chooser, context)),
+        *(relevant_columns(learner, picks.rows) if selector is None else value_section(selector)),
+        costs(learner, context, _kernel(chooser)),
     ]
     return f"Kernel regression with {_learned(learner)}.", sections
 
