@@ -33,7 +33,9 @@ def _dashed(name: str) -> str:
 
 Learners = Annotated[
     list[str],
-    typer.Option("--learner", help='What to evaluate, such as svm or "svm(C=1)". May be repeated.', metavar="LEARNER"),
+    typer.Option(
+        "--learner", help='What to evaluate, such as svm or "svm(half-life=1000)". May be repeated.', metavar="LEARNER"
+    ),
 ]
 MetricName = Annotated[
     str | None,
@@ -90,7 +92,7 @@ def evaluate(
 
 
 def make(text: str) -> Learner:
-    """The learner that a text such as `svm(C=1)` describes; seeded, so that the scores are repeatable."""
+    """The learner that a text such as `svm(half-life=1000)` describes; seeded, so that the scores are repeatable."""
     name, bracket, rest = text.partition("(")
     model = called(f"{command_named(name.strip())}({rest if bracket else ')'}")
     model._check_params()

@@ -46,7 +46,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "evaluate": (
         "modicum evaluate flats.csv --target rooms --learner svm --table",
-        'modicum evaluate flats.csv --target rooms --learner svm --learner "svm(C=1)" --lag 100 --plot rooms.png',
+        'modicum evaluate flats.csv --target rooms --learner svm --learner "svm(half-life=200)" --plot rooms.png',
     ),
     "similar": (
         "modicum similar topics.mcm texts/0.txt --among texts -k 3",
