@@ -175,6 +175,17 @@ def test_mixed_rows_and_sparse_ones_raise_no_warning():
     modicum.StreamSVC(random_state=0).fit(sparse.csr_matrix(X[order]), y[order])
 
 
+def test_with_a_half_life_only_classes_are_to_be_mixed():
+    X, y = classes_in_order()
+    order = np.argsort(X[:, 1])
+    modicum.StreamSVC(half_life=500, random_state=0).fit(X[order], y[order])
+    with pytest.warns(OrderWarning, match="long runs of one class") as told:
+        modicum.StreamSVC(half_life=500, random_state=0).fit(X, y)
+    assert "set half_life" not in str(told[0].message)
+    with pytest.warns(OrderWarning, match="sorted by column 1.* set half_life"):
+        modicum.StreamSVC(random_state=0).fit(X[order], y[order])
+
+
 def test_the_watch_changes_no_state():
     X, y = classes_in_order()
     first = modicum.StreamSVC(random_state=0).partial_fit(X[:600], y[:600])

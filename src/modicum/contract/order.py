@@ -28,11 +28,13 @@ class InOrder(BaseEstimator):
     def _watch_order(self, names: list[str] | None = None, over_time: Collection[str] = ()) -> None:
         """Begin to watch the order of rows, if none has been learned; columns in `over_time` rise with time.
 
-        With a half-life, the order is that of time, as the user has said.
+        With a half-life, the order is that of time, as the user has said: columns and targets may rise. Classes in long
+        runs are another matter, as only the latest ones would be left.
         """
-        if self._minds_order and not self._is_fitted() and getattr(self, "half_life", None) is None:
-            has_classes = is_classifier(self)
-            self.__dict__.setdefault("_order", OrderWatch(has_classes=has_classes, names=names, over_time=over_time))
+        has_classes, in_time = is_classifier(self), getattr(self, "half_life", None) is not None
+        if self._minds_order and not self._is_fitted() and (has_classes or not in_time):
+            watch = OrderWatch(has_classes=has_classes, in_time=in_time, names=names, over_time=over_time)
+            self.__dict__.setdefault("_order", watch)
 
     def _look_at_order(self, *rows: Any) -> None:
         """Watch X and y or, without them, judge the rows so far; warn if their order is suspicious."""
@@ -42,7 +44,8 @@ class InOrder(BaseEstimator):
         if watch.is_done:
             del self._order
         if found:
-            in_time = "If this is the order of time, set half_life. " if hasattr(self, "half_life") else ""
+            is_ever = getattr(self, "half_life", ...) is None  # it could forget, and does not
+            in_time = "If this is the order of time, set half_life. " if is_ever else ""
             warnings.warn(
                 f"{type(self).__name__}: {found}. What is learned in this order may be much worse. Mix the rows with "
                 f"modicum.stream(source, shuffle_buffer=100_000) or --shuffle-buffer, or shuffle the file. {in_time}"
@@ -55,19 +58,26 @@ class InOrder(BaseEstimator):
 class OrderWatch:
     """Watches the first rows of a stream, in a few numbers per column, until it can tell whether they are sorted.
 
-    `names` are those of columns, and columns in `over_time` rise with time and are left out. With `has_classes`,
-    targets are classes.
+    `names` are those of columns, and columns in `over_time` rise with time and are left out, as are all if the rows are
+    `in_time`. With `has_classes`, targets are classes.
     """
 
-    def __init__(self, *, has_classes: bool, names: list[str] | None = None, over_time: Collection[str] = ()):
-        self.names, self.over_time = names, over_time
+    def __init__(
+        self,
+        *,
+        has_classes: bool,
+        in_time: bool = False,
+        names: list[str] | None = None,
+        over_time: Collection[str] = (),
+    ):
+        self.in_time, self.names, self.over_time = in_time, names, over_time
         self.columns = _Steps()
         self.targets: _Steps | _Runs = _Runs() if has_classes else _Steps()
         self.is_done = False
 
     def add(self, X: Any, y: np.ndarray | None) -> str:
         """Watch the next rows; returns what is suspicious in their order, or ""."""
-        if isinstance(X, np.ndarray):
+        if isinstance(X, np.ndarray) and not self.in_time:
             self.columns.add(X[: ROWS - self.columns.n])
         if y is not None and (isinstance(self.targets, _Runs) or y.dtype.kind in "iuf"):
             self.targets.add(y if isinstance(self.targets, _Runs) else y[: ROWS - self.targets.n, None])
