@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from modicum.cluster.racing import Race
+from modicum.cluster.screening import Screen
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import Real, Whole
 from modicum.select.apart import ApartBlock, Close
@@ -31,6 +32,11 @@ class SwapRules:
     def most(self) -> int | None:
         """Swaps per block; None: all that gain enough."""
         return None if self.swaps == "eager" else 1
+
+    @property
+    def may_screen(self) -> bool:
+        """Whether candidates may be refused by a part of the validation sample; the paper's rules score all in full."""
+        return self.swaps == "eager" and self.confidence is None
 
     def block_size(self, F: ExemplarObjective) -> int:
         """Candidates per block."""
@@ -75,7 +81,13 @@ class Offers(Part):
         self.rounding = F.dissimilarity.rounding(prepared.rows)
         for first in range(0, n_rows(X), size):
             block = slice(first, min(first + size, n_rows(X)))
-            changes = self._offer_block(F, take(X, block), prepared, excluded[block], rules, rng)
+            best = np.arange(block.start, block.stop)
+            if rules.may_screen and Screen.pays(F):
+                screen = Screen(F, rng)
+                best = first + screen.best(take(X, block), excluded[block])
+                self.n_evaluations += (block.stop - first) * screen.n_rows
+            changes = self._offer_block(F, take(X, best), prepared, excluded[best], rules, rng)
+            changes = [(int(best[i]) - first, slot) for i, slot in changes]
             count = block.stop - block.start
             self.n_candidates += count
             self.n_swaps += len(changes)
