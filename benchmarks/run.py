@@ -23,6 +23,7 @@ WITH_PEERS = (
     "coreset_stream",
     "dp_mixture",
     "exemplars",
+    "forgetting",
     "linear",
     "logdet",
     "rim",

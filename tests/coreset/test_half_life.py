@@ -48,6 +48,16 @@ def test_clusters_follow_the_stream():
     np.testing.assert_allclose(np.sort(mixture.means_[:, 0]), [100, 120], atol=0.5)
 
 
+def test_auto_finds_the_change_and_follows():
+    X = worlds()
+    model = StreamKMeans(2, n_points=100, half_life="auto", random_state=0)
+    for chunk in np.array_split(X, 40):
+        model.partial_fit(chunk)
+    assert 2950 < model.changes_[0].since < 3050
+    np.testing.assert_allclose(np.sort(model.cluster_centers_[:, 0]), [100, 120], atol=1)
+    assert StreamKMeans(2, half_life="auto", random_state=0).fit(worlds()[:3000]).changes_ == []
+
+
 @pytest.mark.parametrize(
     "model",
     [

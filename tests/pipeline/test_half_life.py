@@ -14,6 +14,10 @@ def worlds(n=900):
     return rng.choice([0.0, 30.0], (2 * n, 1)) + rng.normal(size=(2 * n, 3)) + np.repeat([[0.0], [12.0]], n, axis=0)
 
 
+def table(X):
+    return pa.table(dict(zip("abc", X.T, strict=True)))
+
+
 def test_the_learner_forgets_as_it_does_alone():
     X = worlds()
     encoder = RandomFeatures(8, random_state=0).fit(X)
@@ -29,7 +33,7 @@ def test_the_learner_forgets_as_it_does_alone():
 @CHANGED
 def test_changes_are_those_of_the_learner():
     pipeline = make_pipeline(TableEncoder(50), OnlineKMeans(2, half_life="auto"))
-    pipeline.fit(pa.table({name: column for name, column in zip("abc", worlds().T, strict=True)}))
+    pipeline.fit(table(worlds()))
     assert [850 < change.since < 960 for change in pipeline.changes_] == [True]
 
 
@@ -37,7 +41,7 @@ def test_changes_are_those_of_the_learner():
 def test_picks_are_original_rows_of_now():
     pipeline = make_pipeline(TableEncoder(50), Reservoir(30, half_life=60, random_state=0))
     for chunk in np.array_split(worlds(), 7):
-        pipeline.partial_fit(pa.table({name: column for name, column in zip("abc", chunk.T, strict=True)}))
+        pipeline.partial_fit(table(chunk))
     picks = pipeline.picks()
     assert (picks.ids >= 900).all()
     np.testing.assert_array_equal(np.asarray(picks.rows["a"]), worlds()[picks.ids, 0])

@@ -11,7 +11,7 @@ from modicum.rules.invariants import ABSENT, AbsentWhile, Is, Real
 from modicum.state.packing import held_bytes
 
 WATCHED_ROWS = 256  # judged at once: large chunks are cut, so that each part is judged by what came before
-LEFT = 0.25  # of the weight of the rows since a change is left to all that was learned when it is noticed
+LEFT = 0.125  # of the weight of the rows since a change is left to all that was learned when it is noticed
 
 
 def _is_not_watched(its: Any) -> bool:

@@ -5,18 +5,19 @@ from typing import Any
 import numpy as np
 
 from modicum.contract.centers import CentersMixin
+from modicum.contract.watchful import Watchful
 from modicum.coreset.coreset_model import CoresetModel
 from modicum.coreset.kmeans_cost import KMeansCost
 from modicum.coreset.reducer import Reducer
 from modicum.coreset.weighted_kmeans import weighted_kmeans
 from modicum.numeric.nearest import nearest
-from modicum.rules.invariants import ABSENT, Array, Keyed
+from modicum.rules.invariants import ABSENT, Array, Keyed, Whole
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about 1% above that of k-means on all rows
 
 
-class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
+class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
     """k-means of all rows of a stream, in one pass and a fixed amount of memory.
 
     Keeps a coreset for k-means (`KMeansCoreset`) and clusters its points when `cluster_centers_` or a prediction is
@@ -41,8 +42,9 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     warm_start : bool, default=False
         Initialize with the centers of the last answer instead of new seeds: faster, and labels of clusters stay the
         same as the stream continues. Answers then depend on when earlier ones were requested.
-    half_life : int or None, default=None
-        Rows after which the weight of a row has halved. None: rows of all times weigh the same.
+    half_life : int, "auto" or None, default=None
+        Rows after which the weight of a row has halved; "auto": forget where distances to centers rise, which takes a
+        k-means for every `n_points` rows. None: never.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -51,6 +53,8 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         Fewer than `n_clusters` while fewer distinct rows have been seen.
     cluster_sizes_ : ndarray of shape (k,)
         Weight of the rows nearest to each center, estimated from the points.
+    changes_ : list of Change
+        Where the stream changed, for `half_life="auto"`.
 
     Examples
     --------
@@ -68,7 +72,13 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
     feldman2011, lucic2015; see `KMeansCoreset` and `modicum.coreset.seeding`.
     """
 
-    _invariants = {"_last": [ABSENT, Keyed(centers=Array("dtype", "k", "n_features"))]}
+    _invariants = {
+        "_last": [ABSENT, Keyed(centers=Array("dtype", "k", "n_features"))],
+        "_judges": [ABSENT, Array("dtype", "n_judges", "n_features")],
+        "_judges_until": [ABSENT, Whole()],
+    }
+    _judges: np.ndarray  # centers by which new rows are judged, for "auto"
+    _judges_until: int  # rows seen when they are found anew
     _adds_up_columns = True
     _constraints = {
         "n_clusters": [Int(1)],
@@ -77,7 +87,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         "budget": [BUDGET, NULL],
         "n_init": [Int(1)],
         "warm_start": [TRUTH],
-        "half_life": [NULL, Int(1)],
+        "half_life": [NULL, Int(1), OneOf("auto")],
         "random_state": [RANDOM_STATE],
     }
 
@@ -90,7 +100,7 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         budget: int | str | None = None,
         n_init: int = 1,
         warm_start: bool = False,
-        half_life: int | None = None,
+        half_life: int | str | None = None,
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
@@ -117,6 +127,17 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         init = None if last is None else last["centers"]
         return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, init)}
 
+    def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """Distances to the nearest centers, as of at most `n_points` rows ago."""
+        if getattr(self, "_judges_until", 0) <= self.n_seen_:
+            self._judges, self._judges_until = self.cluster_centers_, self.n_seen_ + self._summary_points()[1]
+        return np.sqrt(nearest(X, self._judges)[1])
+
+    def _fade(self, factor: float) -> None:
+        super()._fade(factor)
+        if self._is_watched():
+            self._judges_until = 0
+
     def _reducer(self) -> Reducer:
         return Reducer(self.method, self.n_clusters, calibrate=True)
 
@@ -124,4 +145,5 @@ class StreamKMeans(CentersMixin, CoresetModel, KMeansCost):
         return self.n_clusters, POINTS_PER_CLUSTER
 
     def _model_bytes(self, n_features: int, dtype: np.dtype) -> int:
-        return self.n_clusters * n_features * dtype.itemsize
+        copies = 2 if self.half_life == "auto" else 1  # the other one judges new rows
+        return copies * self.n_clusters * n_features * dtype.itemsize + self._watch_bytes()
