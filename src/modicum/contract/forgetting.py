@@ -54,11 +54,11 @@ class Forgetting(Learner):
     def _row_decay(self) -> float:
         """What the weight of a row is multiplied by for each later row."""
         rows = self._half_life()
-        return float(np.exp2(-1 / rows)) if rows else 1.0
+        return 2.0 ** (-1 / rows) if rows else 1.0
 
     def _learn_checked(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, ids: np.ndarray) -> None:
         """Learn a chunk, cut at the ends of periods."""
-        period, first = self._period(), 0
+        period, first = 0 if self.half_life is None else self._period(), 0
         if not period:
             super()._learn_checked(X, y, weight, ids)
             return

@@ -59,7 +59,7 @@ class Watchful(Forgetting):
         return held_bytes(ErrorWatch()) + Changes.MOST_BYTES if self.half_life == "auto" else 0
 
     def _learn_checked(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, ids: np.ndarray) -> None:
-        if not self._is_watched():
+        if self.half_life is None or not self._is_watched():
             super()._learn_checked(X, y, weight, ids)
             return
         if not hasattr(self, "_watch"):
