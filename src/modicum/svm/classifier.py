@@ -19,7 +19,7 @@ from modicum.svm.first_rows import FirstRows
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
 from modicum.svm.machine import BallMachine, Machine
-from modicum.svm.record import Record, likeliest_sharpness, mistakes
+from modicum.svm.record import Record, likeliest_offsets, likeliest_sharpness, mistakes
 from modicum.svm.tournament import Tournament
 from modicum.svm.weights import Weights, class_weights
 
@@ -162,10 +162,13 @@ class Classifier(Part):
         """Rows by true and by chosen class, in sorted order."""
         return self.record.confusion[np.ix_(self.labels.order, self.labels.order)]
 
-    def sharpness(self) -> float:
-        """The factor of decision values that makes probabilities of them."""
+    def calibration(self, *, is_weighted: bool) -> tuple[float, np.ndarray | float]:
+        """The factor of decision values that makes probabilities of them, and the offset if classes are weighted."""
         decisions, codes = self.record.sample
-        return likeliest_sharpness(self._in_order(decisions), self.labels.order.argsort()[codes])
+        decisions, codes = self._in_order(decisions), self.labels.order.argsort()[codes]
+        if not is_weighted:
+            return likeliest_sharpness(decisions, codes), 0.0
+        return likeliest_offsets(decisions, codes, self.confusion.sum(axis=1))
 
     @property
     def problems(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Accuracy on rows before they were learned (dawid1984, gama2013)."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
 
 from modicum._jit.classify import note
@@ -11,6 +11,7 @@ from modicum.svm.one_vs_rest import n_machines
 
 SAMPLE = 1000  # decision values kept: enough to fit one number to within a few percent
 SAMPLE_AGES = 8  # the sample of a stream of so many half-lives: 15 in 16 of it are from the newer half
+LEAST_PULL = 1e-5  # of offsets towards 0, so that those of a class without rows are finite
 BINS = 256  # of the accuracy curve; bins become twice as wide when the stream has filled them
 
 
@@ -138,6 +139,27 @@ def likeliest_sharpness(decisions: np.ndarray, codes: np.ndarray) -> float:
         return -float(logs[np.arange(len(codes)), codes].mean())
 
     return scale * float(np.exp(minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded").x))
+
+
+def likeliest_offsets(decisions: np.ndarray, codes: np.ndarray, counts: np.ndarray) -> tuple[float, np.ndarray]:
+    """The factor and the offsets, one per column, that make the classes most likely if `counts` are their frequencies.
+
+    Machines of weighted classes decide as if these were as frequent as they weigh; offsets undo that.
+    """
+    if not len(codes):
+        return 1.0, np.zeros(decisions.shape[1:])
+    factor, rows = likeliest_sharpness(decisions, codes), np.arange(len(codes))
+    shares = counts / counts.sum() / np.maximum(np.bincount(codes, minlength=len(counts)), 1)
+    weights = shares[codes] / shares[codes].sum()  # the sample may have more or fewer of a rare class
+
+    def loss(params: np.ndarray) -> float:
+        logs = log_probabilities(factor * np.exp(params[0]) * decisions + params[1:])
+        return -float(weights @ logs[rows, codes]) + LEAST_PULL * float(params[1:] @ params[1:])
+
+    start = np.zeros(1 + (1 if decisions.ndim == 1 else decisions.shape[1]))
+    bounds = [(-6.0, 6.0)] + [(-50.0, 50.0)] * (len(start) - 1)
+    found = minimize(loss, start, method="L-BFGS-B", bounds=bounds).x
+    return factor * float(np.exp(found[0])), found[1:]
 
 
 def log_probabilities(decisions: np.ndarray) -> np.ndarray:

@@ -30,6 +30,7 @@ from modicum.svm.tray import Tray
 TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
 MOST_APART = 0.2  # difference of the logarithms of kernel widths up to which sides are merged
+FEWEST_ROWS = 1000  # of a stream without an end: of fewer, a class may be rare by chance
 RARE = 0.1  # a class with a smaller share of the rows than this share of an even one causes a warning
 
 
@@ -181,6 +182,8 @@ class StreamSVC(ClassifierMixin, Learner):
         "_late": [ABSENT, Whole()],
     }
     _late = 0  # the lag that an evaluation has
+    _unsaved = (*Learner._unsaved, "_told")  # whether the user has been warned of a rare class
+    _told: bool
     _eliminate = True  # whether candidates are dropped
     _expected: np.ndarray | None = None  # classes
     _is_strict = False  # whether no others are allowed
@@ -283,9 +286,11 @@ class StreamSVC(ClassifierMixin, Learner):
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_classifier"):
             self._initialize(X)
-        terms = self._terms()
+        terms, before = self._terms(), self._classifier.record.seen
         self._classifier.learn(X, y, self._classifier.weights.relative(weight, len(y)), terms)
         self._hold_budget_of_machines(terms)
+        if before.bit_length() < self._classifier.record.seen.bit_length() > FEWEST_ROWS.bit_length():
+            self._warn_of_rare_classes()
 
     def _initialize(self, X: Any) -> None:
         """A classifier for rows like these, without any learned."""
@@ -329,10 +334,17 @@ class StreamSVC(ClassifierMixin, Learner):
         return limits.most_first_rows(self.n_initial, row_bytes, fixed_bytes, n_balls)
 
     def _end_of_stream(self) -> None:
-        classifier = self._learned()
+        self._learned()
+        self._warn_of_rare_classes()
+
+    def _warn_of_rare_classes(self) -> None:
+        """Warn of them once: at the end of a stream, or as the number of rows of one without an end has doubled."""
+        classifier = self._classifier
         counts = classifier.record.confusion.sum(axis=1)
-        shares = counts[counts > 0] / counts.sum()
-        if self.class_weight is None and len(shares) > 1 and len(shares) * shares.min() < RARE:
+        shares = counts[counts > 0] / max(1, counts.sum())
+        is_told = "_told" in vars(self) or self.class_weight is not None
+        if not is_told and len(shares) > 1 and len(shares) * shares.min() < RARE:
+            self._told = True
             rarest = classifier.labels.values[np.where(counts > 0, counts, np.inf).argmin()]
             warnings.warn(
                 f"StreamSVC: only {shares.min():.1%} of the rows are of class {str(rarest)!r}. A model that never "
@@ -359,7 +371,9 @@ class StreamSVC(ClassifierMixin, Learner):
             return
         rows, codes = self._tray.empty()
         self.n_seen_ -= len(codes)  # they are counted again as they are learned
-        self._learn_or_undo(rows, self._classifier.labels.values[codes], None, codes)
+        labels = self._classifier.labels.values[codes]
+        self._learn_or_undo(rows, labels, None, codes)
+        self._look_at_order(rows, labels)
 
     def _learned(self) -> Classifier:
         """The classifier with all rows learned. All public answers use it, so that none depends on the tray."""
@@ -533,16 +547,22 @@ class StreamSVC(ClassifierMixin, Learner):
         return self.classes_[chosen.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of classes, calibrated on rows that had not been learned yet (guo2017)."""
+        """Probabilities of classes, calibrated on rows that had not been learned yet (guo2017).
+
+        They are those of the stream. With `class_weight`, `predict` may choose a class that is not the most likely one.
+        """
         decisions = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.ones((len(decisions), 1))
-        return np.exp(log_probabilities(self._derive("sharpness", self._classifier.sharpness) * decisions))
+        is_weighted = self.class_weight is not None
+        factor, offset = self._derive("calibration", lambda: self._classifier.calibration(is_weighted=is_weighted))
+        return np.exp(log_probabilities(factor * decisions + offset))
 
     def table(self, X: Any) -> dict[str, np.ndarray]:
         """The class of each row and its probability."""
-        probability = self.predict_proba(X)
-        return {"prediction": self.classes_[probability.argmax(axis=1)], "probability": probability.max(axis=1)}
+        predicted, probability = self.predict(X), self.predict_proba(X)
+        chosen = self.classes_.searchsorted(predicted)
+        return {"prediction": predicted, "probability": probability[np.arange(len(chosen)), chosen]}
 
     # ---- contract --------------------------------------------------------------------------------
 
