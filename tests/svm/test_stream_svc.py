@@ -9,11 +9,12 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.datasets import make_circles
+from sklearn.metrics import log_loss
 from sklearn.svm import LinearSVC
 
 from modicum import Learner, StreamSVC
 from modicum.contract.guarantee import Guarantee
-from modicum.exceptions import BudgetError, DataError, StateError
+from modicum.exceptions import BudgetError, DataError, OrderWarning, StateError
 from modicum.kernels import RBF
 from modicum.svm.enclosing import enclose
 
@@ -355,7 +356,8 @@ def rare(count=6000):
 )
 def test_balanced_weights_find_a_rare_class(settings):
     X, y = rare()
-    plain = StreamSVC(**settings, random_state=0).partial_fit(X, y)
+    with pytest.warns(UserWarning, match="class '1'"):
+        plain = StreamSVC(**settings, random_state=0).partial_fit(X, y)
     even = StreamSVC(**settings, class_weight="balanced", random_state=0).partial_fit(X, y)
     recalls = [model.predict(X[y == 1]).mean() for model in (plain, even)]
     assert recalls[0] < 0.2
@@ -383,6 +385,49 @@ def test_a_rare_class_is_worth_a_warning():
     with pytest.warns(UserWarning, match="class '1'.*balanced"):
         StreamSVC(1.0).fit(X, y)
     StreamSVC(1.0, class_weight="balanced").fit(X, y)  # warnings are errors
+
+
+@pytest.mark.parametrize("chunk", [1, 700])
+def test_learning_in_chunks_tells_once_of_a_rare_class(chunk):
+    X, y = rare(10_000)
+    model = StreamSVC(1.0)
+    with pytest.warns(UserWarning) as caught:
+        for start in range(0, 10_000, chunk):
+            model.partial_fit(X[start : start + chunk], y[start : start + chunk])
+    assert ["class '1'" in str(one.message) for one in caught] == [True]
+
+
+def test_single_rows_in_long_runs_are_worth_a_warning():
+    X, y = two_classes(6000)
+    X, y = X[y.argsort()], np.sort(y)
+    model = StreamSVC(1.0)
+    with pytest.warns(OrderWarning, match="shuffle_buffer"):
+        for row in range(6000):
+            model.partial_fit(X[row : row + 1], y[row : row + 1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"ellipsoid": None, "n_initial": 64}, {"class_weight": {1: 20.0}}, {"half_life": 2000}, {"half_life": "auto"}],
+)
+def test_probabilities_of_weighted_classes_are_those_of_the_stream(settings):
+    X, y = rare(20_000)
+    model = StreamSVC(**{"class_weight": "balanced", "random_state": 0} | settings).partial_fit(X[:10_000], y[:10_000])
+    found = model.predict_proba(X[10_000:])[:, 1]
+    assert found.mean() == pytest.approx(0.03, abs=0.01)
+    assert log_loss(y[10_000:], found) < 0.9 * log_loss(y[10_000:], np.full(10_000, 0.03))
+    table = model.table(X[:100])
+    np.testing.assert_array_equal(table["prediction"], model.predict(X[:100]))
+    np.testing.assert_array_equal(table["probability"], model.predict_proba(X[:100])[range(100), table["prediction"]])
+
+
+def test_probabilities_of_many_weighted_classes_are_those_of_the_stream():
+    rng = np.random.default_rng(0)
+    y = rng.choice(4, p=[0.6, 0.3, 0.07, 0.03], size=8000)
+    X = rng.normal(size=(8000, 5)) + 1.5 * np.eye(4, 5)[y]
+    model = StreamSVC(class_weight="balanced", random_state=0).partial_fit(X[:5000], y[:5000])
+    np.testing.assert_allclose(model.predict_proba(X[5000:]).mean(axis=0), [0.6, 0.3, 0.07, 0.03], atol=0.03)
+    assert np.bincount(model.predict(X[5000:]), minlength=4)[3] > 2 * 0.03 * 3000  # they are chosen more often
 
 
 def test_many_even_classes_are_not_rare():

@@ -30,7 +30,7 @@ from modicum.svm.tray import Tray
 TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
 MOST_APART = 0.2  # difference of the logarithms of kernel widths up to which sides are merged
-FEWEST_ROWS = 1000  # of a stream without an end: of fewer, a class may be rare by chance
+FEWEST_ROWS = 4096  # of a stream without an end: until then, a class may be rare because it is new
 RARE = 0.1  # a class with a smaller share of the rows than this share of an even one causes a warning
 
 
@@ -253,12 +253,15 @@ class StreamSVC(ClassifierMixin, Learner):
         if self._is_fitted():
             self._check_whole()
             self._learn_tray()
-            return super().partial_fit(X, y, sample_weight, row_ids)
+        before = self.n_seen_ if self._is_fitted() else 0
         try:
-            return super().partial_fit(X, y, sample_weight, row_ids)
+            super().partial_fit(X, y, sample_weight, row_ids)
         finally:
             if not self._is_fitted():
                 self._forget()
+        if self._is_fitted():
+            self._look_at_classes(self.n_seen_ - before)
+        return self
 
     def _announce(self, classes: Any) -> None:
         """Expect these classes and no others, from the first chunk on; later, they must be known."""
@@ -286,11 +289,9 @@ class StreamSVC(ClassifierMixin, Learner):
     def _learn(self, X: Any, y: np.ndarray, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_classifier"):
             self._initialize(X)
-        terms, before = self._terms(), self._classifier.record.seen
+        terms = self._terms()
         self._classifier.learn(X, y, self._classifier.weights.relative(weight, len(y)), terms)
         self._hold_budget_of_machines(terms)
-        if before.bit_length() < self._classifier.record.seen.bit_length() > FEWEST_ROWS.bit_length():
-            self._warn_of_rare_classes()
 
     def _initialize(self, X: Any) -> None:
         """A classifier for rows like these, without any learned."""
@@ -337,8 +338,13 @@ class StreamSVC(ClassifierMixin, Learner):
         self._learned()
         self._warn_of_rare_classes()
 
+    def _look_at_classes(self, count: int) -> None:
+        """Look for rare classes whenever the rows of a stream without an end have doubled, as the last `count` did."""
+        if self.n_seen_ >= FEWEST_ROWS and (self.n_seen_ - count).bit_length() < self.n_seen_.bit_length():
+            self._warn_of_rare_classes()
+
     def _warn_of_rare_classes(self) -> None:
-        """Warn of them once: at the end of a stream, or as the number of rows of one without an end has doubled."""
+        """Warn of them once."""
         classifier = self._classifier
         counts = classifier.record.confusion.sum(axis=1)
         shares = counts[counts > 0] / max(1, counts.sum())
@@ -374,6 +380,7 @@ class StreamSVC(ClassifierMixin, Learner):
         labels = self._classifier.labels.values[codes]
         self._learn_or_undo(rows, labels, None, codes)
         self._look_at_order(rows, labels)
+        self._look_at_classes(len(codes))
 
     def _learned(self) -> Classifier:
         """The classifier with all rows learned. All public answers use it, so that none depends on the tray."""
