@@ -54,6 +54,7 @@ PAPERS = {
     "hulten2001": "Hulten, Spencer, Domingos. Mining time-changing data streams. KDD 2001.",
     "kazemi2019": "Kazemi et al. Submodular streaming in all its glory. ICML 2019.",
     "kurihara2007": "Kurihara, Welling, Vlassis. Accelerated variational Dirichlet process mixtures. NIPS 19, 2007.",
+    "lange1989": "Lange, Little, Taylor. Robust statistical modeling using the t distribution. JASA 84(408), 1989.",
     "lucic2015": "Lucic et al. Tradeoffs for space, time, data and risk in unsupervised learning. AISTATS 2015.",
     "macqueen1967": "MacQueen. Some methods for classification and analysis of multivariate observations. 1967.",
     "manku1998": "Manku, Rajagopalan, Lindsay. Approximate medians in one pass with limited memory. SIGMOD 1998.",

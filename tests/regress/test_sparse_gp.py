@@ -13,6 +13,7 @@ from modicum.kernels import RBF, Matern52
 from modicum.kernels.projected_process import JITTER, Moments, fit_projected, log_likelihood, projected_posterior
 from modicum.regress.calibration import Calibration, likeliest_factors
 from modicum.regress.sparse_gp import SparseGPRegressor
+from modicum.regress.tails import fit_freedom, have_tails, tail_scale
 
 KERNEL, NOISE = 1.5 * RBF([1.0, 2.0, 0.8]), 0.05
 
@@ -410,3 +411,73 @@ def test_history_and_table():
     assert list(history) == ["n_seen", "value", "swaps", "error", "noise"]
     assert all(np.isfinite(column).all() for column in history.values())
     assert set(model.table(X[:3])) == {"prediction", "std"}
+
+
+# ---- outliers ------------------------------------------------------------------------------------
+
+
+def student_process(X, y, T, freedom):
+    """Mean of the exact Gaussian process with Student noise, by expectation-maximization over all rows."""
+    weights, scale, K = np.ones(len(y)), 1.0, KERNEL(X, X)
+    weights[np.abs(y - np.median(y)) > 10] = 1e-6
+    for _ in range(50):
+        offset = weights @ y / weights.sum()
+        alpha = np.linalg.solve(K + np.diag(scale * NOISE / weights), y - offset)
+        ratios = (y - offset - K @ alpha) ** 2 / NOISE
+        weights = (freedom + 1) / (freedom + ratios / scale)
+        scale = np.mean(weights * ratios)
+    return offset + KERNEL(T, X) @ alpha
+
+
+def with_outliers(n, seed=0):
+    X, y = data(n, seed)
+    rng = np.random.default_rng(seed + 100)
+    wrong = rng.choice(n, n // 50, replace=False)
+    y[wrong] += rng.choice([-1, 1], len(wrong)) * rng.uniform(20, 100, len(wrong))
+    return X, y
+
+
+def test_with_outliers_it_is_close_to_the_exact_process_with_student_noise():
+    X, y = with_outliers(600)
+    T, y_T = data(300, 1)
+    model = given(60, n_validation=600).fit(X, y)
+    twin = student_process(X, y, T, model._model.tails.freedom)
+    plain = given(60, n_validation=600, robust=False).fit(X, y)
+    assert np.mean((twin - y_T) ** 2) < 0.1  # the noise alone gives 0.04
+    assert np.mean((model.predict(T) - twin) ** 2) < 0.02
+    assert np.mean((plain.predict(T) - y_T) ** 2) > 0.5
+
+
+def test_outliers_of_a_stream_cost_little_and_clean_rows_nothing():
+    T, y_T = data(2000, 1)
+    models = {}
+    for name, (X, y), robust in (
+        ("clean", data(3000), "auto"),
+        ("as before", data(3000), False),
+        ("robust", with_outliers(3000), "auto"),
+    ):
+        models[name] = SparseGPRegressor(30, n_validation=500, robust=robust, random_state=0)
+        for start in range(0, 3000, 500):
+            models[name].partial_fit(X[start : start + 500], y[start : start + 500])
+    assert np.array_equal(models["clean"].predict(T), models["as before"].predict(T))
+    mean, std = models["robust"].predict(T, return_std=True)
+    assert np.mean((mean - y_T) ** 2) < 1.2 * np.mean((models["clean"].predict(T) - y_T) ** 2)
+    assert 0.92 < np.mean(np.abs(mean - y_T) < 1.96 * std) < 0.985
+    again = modicum.Learner.from_bytes(models["robust"].to_bytes())
+    X, y = with_outliers(500, 5)
+    assert np.array_equal(again.partial_fit(X, y).predict(T), models["robust"].partial_fit(X, y).predict(T))
+    assert models["robust"].merge(again).score(T, y_T) > 0.95
+    with pytest.raises(ValueError, match='robust=True is for predictor="projected"'):
+        SparseGPRegressor(robust=True, predictor="active").fit(X, y)
+
+
+def test_freedom_of_student_noise_is_found_and_gaussian_noise_is_told_from_it():
+    rng = np.random.default_rng(0)
+    student, gaussian = rng.standard_t(2.0, 4000), rng.normal(size=4000)
+    freedom, gain = fit_freedom(student**2)
+    assert freedom == 2.0
+    assert have_tails(student**2, student)
+    assert np.isclose(tail_scale(student**2, 2.0), 1.0, rtol=0.15)  # standard deviation about 0.04
+    assert gain > 400 > 0 > fit_freedom(gaussian**2)[1]
+    assert not have_tails(gaussian**2, gaussian)
+    assert not have_tails(student**2, gaussian)  # what a model can't express has tails as well

@@ -54,22 +54,24 @@ class Moments(Part):
     def mean_target(self) -> float:
         return float(self.sums[-1, -2]) / max(1.0, self.count)
 
-    def initialize(self, features: np.ndarray, y: np.ndarray) -> None:
+    def initialize(self, features: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Replace the sums by those of these rows."""
-        z = _z(features, y)
+        z = _z(features, y, weights)
         self.sums = z.T @ z
 
-    def add(self, features: np.ndarray, y: np.ndarray) -> None:
+    def add(self, features: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add rows."""
-        z = _z(features, y)
+        z = _z(features, y, weights)
         self.sums += z.T @ z
 
     def merge(self, other: "Moments") -> None:
         """Add the rows of another stream, in the same features."""
         self.sums = self.sums + other.sums
 
-    def translate(self, old: np.ndarray, new: np.ndarray, kept: np.ndarray, y: np.ndarray) -> None:
-        """Replace features by new ones, given both for a uniform sample of the rows, (W, K) each.
+    def translate(
+        self, old: np.ndarray, new: np.ndarray, kept: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+    ) -> None:
+        """Replace features by new ones, given both for a sample of the rows, (W, K) each.
 
         `kept` has the old column of each new feature, -1 if there is none. A new feature is regressed on all old ones,
         1 and y over the sample; the residuals' sums, times rows per sample row, are added:
@@ -83,7 +85,8 @@ class Moments(Part):
         are not, after rounding in a direction that the old features hardly had, they are brought within the bounds that
         chance allows (`_plausible`), so that no error grows from one translation to the next.
         """
-        z = _z(old, y)
+        z = _z(old, y, weights)
+        new = new if weights is None else new * np.sqrt(weights)[:, None]
         kept = np.append(kept, [old.shape[1], old.shape[1] + 1])
         fresh, width = np.flatnonzero(kept < 0), z.shape[1]
         if not self.count:
@@ -91,7 +94,7 @@ class Moments(Part):
             return
         # One QR factor of old and new features contains the regression and its residuals without loss of digits
         R = cast(np.ndarray, np.linalg.qr(_with_ridge(z, new[:, fresh]), mode="r"))
-        rows_each = self.count / len(z)
+        rows_each = self.count / (len(z) if weights is None else float(weights.sum()))
         root = _plausible(self.sums / rows_each, R[:width, :width], width / len(z))
         half = np.empty((width, len(kept)))  # half' half = T' sums T; with T = R_11^-1 R_12, no inverse is needed
         half[:, kept >= 0] = root @ R[:width, kept[kept >= 0]]
@@ -123,8 +126,10 @@ def _with_ridge(z: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.concatenate([np.concatenate([z, new], axis=1), below])
 
 
-def _z(features: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.column_stack([features, np.ones(len(y)), y])
+def _z(features: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Rows of z, each times the root of its weight."""
+    z = np.column_stack([features, np.ones(len(y)), y])
+    return z if weights is None else z * np.sqrt(weights)[:, None]
 
 
 # ---- posteriors ----------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ class GPSettings:
     noise: float | None
     adapts: bool
     min_gain: float
+    robust: bool | str
 
     @property
     def n_initial(self) -> int:

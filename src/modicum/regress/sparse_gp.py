@@ -78,6 +78,9 @@ class SparseGPRegressor(Regressor):
         "projected" predicts from the targets of all rows, "active" from those of the active rows, as in the paper.
     adapt : bool or None, default=None
         Whether hyper-parameters of the projected process are adapted as the stream continues. None: if noise is None.
+    robust : bool or "auto", default="auto"
+        Whether rows with outlying targets weigh less, as by noise from Student's t distribution. "auto": once both the
+        targets and the errors at the validation rows show outliers. `predictor="active"` never does.
     min_gain : float, default=1e-4
         What a swap must gain, relative to the present value of the objective.
     random_state : int, Generator or None, default=None
@@ -114,11 +117,11 @@ class SparseGPRegressor(Regressor):
 
     References
     ----------
-    gomes2010, sections 3, 4 and 6, Appendix II. seeger2003; quinonero2005. Departures: with the projected process, rows
-    are chosen by its own error (smola2000) and hyper-parameters by its own likelihood; sums over past rows are
-    translated to new active rows and kernels by regression on the sample (csato2002 and bui2017 project by the prior);
-    their eigenvalues are held within the bounds of
-    marchenko1967; variances are scaled to the errors seen; `merge` is ours.
+    gomes2010, sections 3, 4 and 6, Appendix II. seeger2003; quinonero2005; lange1989 for outliers. Departures: with the
+    projected process, rows are chosen by its own error (smola2000) and hyper-parameters by its own likelihood; sums
+    over past rows are translated to new active rows and kernels by regression on the sample (csato2002 and bui2017
+    project by the prior); their eigenvalues are held within the bounds of marchenko1967; variances are scaled to the
+    errors seen; `merge` is ours.
     """
 
     _minds_order = True
@@ -132,6 +135,7 @@ class SparseGPRegressor(Regressor):
         "objective": [OneOf("error", "variance", "logdet")],
         "predictor": [OneOf("projected", "active")],
         "adapt": [NULL, TRUTH],
+        "robust": [TRUTH, OneOf("auto")],
         "min_gain": [Number(0.0)],
         "random_state": [RANDOM_STATE],
     }
@@ -152,6 +156,7 @@ class SparseGPRegressor(Regressor):
         objective: str = "error",
         predictor: str = "projected",
         adapt: bool | None = None,
+        robust: bool | str = "auto",
         min_gain: float = 1e-4,
         random_state: Any = None,
     ):
@@ -163,6 +168,7 @@ class SparseGPRegressor(Regressor):
         self.objective = objective
         self.predictor = predictor
         self.adapt = adapt
+        self.robust = robust
         self.min_gain = min_gain
         self.random_state = random_state
 
@@ -202,7 +208,8 @@ class SparseGPRegressor(Regressor):
     def _settings(self) -> GPSettings:
         adapts = self.noise is None if self.adapt is None else bool(self.adapt)
         adapts = adapts and self.predictor == "projected"
-        return GPSettings(self.n_active, self._given_kernel(), self.noise, adapts, self.min_gain)
+        robust = self.robust if self.predictor == "projected" else False
+        return GPSettings(self.n_active, self._given_kernel(), self.noise, adapts, self.min_gain, robust)
 
     def _given_kernel(self) -> Kernel:
         return as_kernel(self.kernel, objects=getattr(self, "_kind", "dense") == "objects")
@@ -312,6 +319,8 @@ class SparseGPRegressor(Regressor):
         super()._check_params()
         if self.adapt and self.predictor == "active":
             raise ValueError(f'{type(self).__name__}: adapt=True is for predictor="projected"; leave it out.')
+        if self.robust is True and self.predictor == "active":
+            raise ValueError(f'{type(self).__name__}: robust=True is for predictor="projected"; leave it out.')
         if self.n_validation is not None and self.n_validation < self.n_active:
             raise ValueError(
                 f"{type(self).__name__}: n_validation must be at least n_active ({self.n_active}); "

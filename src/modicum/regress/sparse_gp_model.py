@@ -14,13 +14,17 @@ from modicum.numeric.moments import RunningMean
 from modicum.regress.active_set import ActiveSet, Basis
 from modicum.regress.calibration import ROWS_TO_CALIBRATE, WINDOW, Calibration, error_table, likeliest_factors
 from modicum.regress.gp_settings import ROWS_TO_ADAPT, GPSettings, Hyperparameters
-from modicum.rows import BottomK, n_rows, take
-from modicum.rules.invariants import Is, Real, Whole
+from modicum.regress.tails import OUTLIER, Tails, fit_freedom, have_tails, tail_scale, tail_weights, usual
+from modicum.rows import BottomK, n_rows, put_values, take
+from modicum.rules.invariants import ABSENT, Is, Real, Whole
 from modicum.rules.params import NULL
 from modicum.state.packing import missing_functions
 from modicum.state.part import Part
 
 HARDER = 1.3  # latest errors over those of the sample; in random order, 0.9 to 1.25 after 2,000 rows
+BULK = 9 / 3.84  # errors count up to three deviations, of which 95% lie within 1.96
+REWEIGHTINGS = 10  # of the validation rows, each time hyper-parameters are fitted
+LEAST_WEIGHT = 1e-6  # of outliers among the first rows
 LEAST_FREE = 0.3  # share of the sample that is left to judge by; with less, the estimate is too rough
 REFINEMENTS = 3  # times at most that `refine` offers the validation rows
 
@@ -39,12 +43,17 @@ class SparseGPModel(Part):
     X, y : the first rows and their targets
     """
 
+    tails: Tails  # if the targets have outliers
+    learned: int
+
     _invariants = {
         "sample": Is(BottomK, n="n_validation"),
         "active": Is(ActiveSet, n="n_chosen", n_validation="n_validation", n_active="n_active"),
         "moments": [NULL, Is(Moments, width=lambda its: its["n_chosen"] + 2)],
         "targets": Is(RunningMean, width=1),
         "calibration": Is(Calibration),
+        "tails": [ABSENT, Is(Tails, n_validation="n_validation")],
+        "learned": [ABSENT, Whole(1)],
         "fitted_at": Whole(),
         "log_likelihood": [NULL, Real()],
     }
@@ -62,7 +71,7 @@ class SparseGPModel(Part):
     @property
     def count(self) -> int:
         """Rows learned."""
-        return int(self.targets.weight)
+        return int(vars(self).get("learned", self.targets.weight))  # before rows had weights, these were all 1
 
     @property
     def is_exact(self) -> bool:
@@ -98,29 +107,36 @@ class SparseGPModel(Part):
 
     def learn(self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings, rng: np.random.Generator) -> None:
         """Predict rows, then learn them, and offer them as candidates for the active set."""
-        posterior = self.posterior() if self.count else None
+        is_due = self._is_due(self.count + n_rows(X), settings)
+        posterior, errors, weights = self.posterior() if self.count else None, None, None
         if posterior is not None:
             mean, variance = posterior.at(X)
             self.calibration.judge((y - mean) ** 2, variance, self.active.noise)
-        errors = None
-        if posterior is not None and self._is_due(self.count + n_rows(X), settings):
-            errors = self._sample_errors(posterior)
+            weights = self._weights(error_table((y - mean) ** 2, variance, self.active.noise))
+            if is_due:
+                errors = self._sample_errors(posterior)
         old = self.active.basis
         slots, chosen = self.sample.offer(n_rows(X), None, row_ids, rng)
-        self.targets.add(y[:, None], None)
+        self.learned = self.count + n_rows(X)
+        self.targets.add(y[:, None], weights)
+        if self._has_tails:
+            assert weights is not None
+            self.tails.weights = put_values(self.tails.weights, slots, weights[chosen])
         self._put_validation(slots, take(X, chosen), y[chosen])
         has_all = self._update_moments(old, self._fit_and_offer(X, y, row_ids, settings, errors))
         if self.moments is not None and not has_all:
-            self.moments.add(self.active.features(X), y)
+            self.moments.add(self.active.features(X), y, weights)
+        if is_due and self._weigh_sample(settings):
+            self.refine(settings, afresh=True)
 
-    def refine(self, settings: GPSettings) -> None:
+    def refine(self, settings: GPSettings, afresh: bool = False) -> None:
         """Offer the validation rows again and adapt hyper-parameters, until nothing is swapped."""
         for _ in range(0 if self.is_exact else REFINEMENTS):
             swaps, old, A = self.active.n_swaps, self.active.basis, self.active
             errors = self._sample_errors(self.posterior())
             rows = A.validation_rows, A.validation_targets, self.sample.row_ids
             changed = A.offer(*rows, settings.min_gain, again=True)
-            self._adapt(settings, errors)
+            self._adapt(settings, errors, afresh)
             self._update_moments(old, changed)
             if A.n_swaps == swaps:
                 break
@@ -134,7 +150,9 @@ class SparseGPModel(Part):
         if other.sample.size < self.sample.size:
             self.shrink(other.sample.size)
         slots, chosen = self.sample.merge(other.sample)
+        self.learned = self.count + other.count
         self.targets.merge(other.targets)
+        self._merge_tails(other, slots, chosen)
         self.calibration.merge(other.calibration)
         self.active.n_swaps += other.active.n_swaps
         self._put_validation(slots, take(other.active.validation_rows, chosen), other.active.validation_targets[chosen])
@@ -144,11 +162,14 @@ class SparseGPModel(Part):
 
     def shrink(self, n_validation: int) -> None:
         """Hold at most this many validation rows from now on."""
-        self.active.keep_validation(self.sample.shrink_to(n_validation), self.sample.shares())
+        stay = self.sample.shrink_to(n_validation)
+        if self._has_tails:
+            self.tails.weights = self.tails.weights[stay]
+        self.active.keep_validation(stay, self._shares())
 
     def _put_validation(self, slots: np.ndarray, X: Any, y: np.ndarray) -> None:
         self.active.move_center(float(self.targets.mean[0]))
-        self.active.put_validation(slots, X, y, self.sample.shares())
+        self.active.put_validation(slots, X, y, self._shares())
 
     def _is_due(self, count: int, settings: GPSettings) -> bool:
         """Whether hyper-parameters are fitted at this count of rows: first, and whenever the stream has doubled."""
@@ -164,7 +185,8 @@ class SparseGPModel(Part):
         """
         A, is_due = self.active, self._is_due(self.count, settings)
         if self.fitted_at < settings.n_initial and is_due:
-            found = settings.fit_exact(A.validation_rows, A.validation_targets)
+            rows = self._rows_to_fit(settings)
+            found = settings.fit_exact(take(A.validation_rows, rows), A.validation_targets[rows])
             if (found.kernel, found.noise) != (A.kernel, A.noise):
                 self._retune(found)
         changed = A.offer(X, y, row_ids, settings.min_gain)
@@ -174,15 +196,16 @@ class SparseGPModel(Part):
                 changed |= A.offer(X, y, row_ids, settings.min_gain, again=True)  # their gains have changed
         return changed
 
-    def _adapt(self, settings: GPSettings, errors: np.ndarray | None) -> bool:
+    def _adapt(self, settings: GPSettings, errors: np.ndarray | None, afresh: bool = False) -> bool:
         """Fit hyper-parameters to the sparse model; returns whether they have changed."""
         A = self.active
         if not settings.adapts:
             return False
         if self._sample_is_large:
-            sample = A.rows, A.validation_rows, A.centered_validation_targets
+            rows = self._rows_to_fit(settings)
+            sample = A.rows, take(A.validation_rows, rows), A.centered_validation_targets[rows]
             found = settings.adapt(A.kernel, A.noise, *sample)
-            if errors is not None and self._is_hard(errors):
+            if afresh or (errors is not None and self._is_hard(errors)):
                 found = max(found, settings.restart(*sample), key=lambda it: it.log_likelihood or -np.inf)
         elif errors is not None:
             found = Hyperparameters(A.kernel, max(A.noise, float(errors[:, 0].mean())), self.log_likelihood)
@@ -194,6 +217,75 @@ class SparseGPModel(Part):
     def _retune(self, found: Hyperparameters) -> None:
         self.log_likelihood = found.log_likelihood
         self.active.retune(found.kernel, found.noise)
+
+    # ---- outliers --------------------------------------------------------------------------------
+
+    @property
+    def _has_tails(self) -> bool:
+        return "tails" in vars(self)
+
+    @property
+    def _tail_weights(self) -> np.ndarray | None:
+        return self.tails.weights if self._has_tails else None
+
+    def _shares(self) -> np.ndarray:
+        """Shares of the validation rows, times their weights."""
+        shares = self.sample.shares()
+        return shares * self.tails.weights if self._has_tails else shares
+
+    def _weights(self, errors: np.ndarray) -> np.ndarray | None:
+        """Weights of rows by their errors, relative to the latest errors: in rows unlike all before, all are large."""
+        if not self._has_tails:
+            return None
+        scale = tail_scale(_ratios(self.calibration.errors), self.tails.freedom)
+        return tail_weights(_ratios(errors), self.tails.freedom, scale)
+
+    def _rows_to_fit(self, settings: GPSettings) -> np.ndarray:
+        """Validation rows that are no outliers."""
+        if self._has_tails:
+            return np.flatnonzero(self.tails.weights > OUTLIER)
+        return usual(self.active.validation_targets) if settings.robust else np.arange(len(self.sample))
+
+    def _without_outliers(self, errors: np.ndarray) -> np.ndarray:
+        """Errors whose outliers are brought to where Gaussian noise with as many rows within two deviations ends."""
+        if not self._has_tails or not len(errors):
+            return errors
+        ratios = _ratios(errors)
+        most = BULK * float(np.quantile(ratios, 0.95))
+        return np.column_stack([np.minimum(errors[:, 0], most * (errors[:, 1] + errors[:, 2])), errors[:, 1:]])
+
+    def _weigh_sample(self, settings: GPSettings) -> bool:
+        """Weigh the validation rows by their errors, if there is evidence of outliers; returns whether that is new."""
+        A, was = self.active, self._has_tails
+        if not settings.robust or self.moments is None or len(self.sample) < ROWS_TO_ADAPT * len(A.ids):
+            return False
+        features, y = A.features(A.validation_rows), A.validation_targets
+        weights = self.tails.weights if was else np.where(np.isin(np.arange(len(y)), usual(y)), 1.0, LEAST_WEIGHT)
+        for _ in range(REWEIGHTINGS):
+            sums = Moments()
+            sums.initialize(features, y, weights)
+            ratios = _ratios(self._raw_sample_errors(projected_posterior(A.kernel, A.noise, A.rows, sums)))
+            freedom, _ = fit_freedom(ratios)
+            weights = tail_weights(ratios, freedom, tail_scale(ratios, freedom))
+        if not was and settings.robust == "auto" and not have_tails(ratios, y):
+            return False
+        self.tails = Tails(freedom, weights)
+        if not was:  # sums with outliers are of no use
+            each = self.count / len(y)
+            self.moments.initialize(features, y, each * weights)
+            self.targets = RunningMean(1)
+            self.targets.add(y[:, None], each * weights)
+        self._put_validation(np.empty(0, np.int64), take(A.validation_rows, slice(0)), np.empty(0))
+        return not was
+
+    def _merge_tails(self, other: "SparseGPModel", slots: np.ndarray, chosen: np.ndarray) -> None:
+        """Take over the weights of the validation rows that come from another model."""
+        if not self._has_tails and not other._has_tails:
+            return
+        if not self._has_tails:
+            self.tails = Tails(other.tails.freedom, np.ones(len(self.active.validation_targets)))
+        theirs = other.tails.weights if other._has_tails else np.ones(len(other.active.validation_targets))
+        self.tails.weights = put_values(self.tails.weights, slots, theirs[chosen])
 
     # ---- sums over all rows ----------------------------------------------------------------------
 
@@ -223,7 +315,8 @@ class SparseGPModel(Part):
         self.moments.merge(translated)
 
     def _initialize_moments(self, moments: Moments) -> None:
-        moments.initialize(self.active.features(self.active.validation_rows), self.active.validation_targets)
+        rows, y = self.active.validation_rows, self.active.validation_targets
+        moments.initialize(self.active.features(rows), y, self._tail_weights)
 
     def _translate(self, moments: Moments, old: Basis, changed: set[int] | None) -> None:
         """Translate sums from an old basis to the present one; `changed` is None if all features are new."""
@@ -231,7 +324,7 @@ class SparseGPModel(Part):
         features = self.active.features(rows)
         kept = np.arange(features.shape[1])
         kept[slice(None) if changed is None else list(changed)] = -1
-        moments.translate(old.features(rows), features, kept, self.active.validation_targets)
+        moments.translate(old.features(rows), features, kept, self.active.validation_targets, self._tail_weights)
 
     # ---- predicting ------------------------------------------------------------------------------
 
@@ -251,14 +344,14 @@ class SparseGPModel(Part):
 
         In sorted rows, the next ones are unlike those learned from; then errors are those of the validation rows.
         """
-        latest, of_sample = self.calibration.errors, self._sample_errors(posterior)
+        latest, of_sample = self._without_outliers(self.calibration.errors), self._sample_errors(posterior)
         if len(latest) < ROWS_TO_CALIBRATE:
             return of_sample
         return of_sample if self._sample_is_large and self._is_hard(of_sample) else latest
 
     def _is_hard(self, of_sample: np.ndarray) -> bool:
         """Whether the latest rows were harder to predict than those of the sample are."""
-        latest = self.calibration.errors
+        latest = self._without_outliers(self.calibration.errors)
         return len(latest) >= ROWS_TO_CALIBRATE and latest[:, 0].mean() > HARDER * of_sample[:, 0].mean()
 
     @property
@@ -266,6 +359,9 @@ class SparseGPModel(Part):
         return len(self.sample) >= ROWS_TO_ADAPT * len(self.active.ids)
 
     def _sample_errors(self, posterior: Posterior) -> np.ndarray:
+        return self._without_outliers(self._raw_sample_errors(posterior))
+
+    def _raw_sample_errors(self, posterior: Posterior) -> np.ndarray:
         """Errors at the validation rows, raised to those at other rows.
 
         As in leave-one-out (golub1979), but each degree of freedom counts twice: once as it was fitted to the sample,
@@ -282,3 +378,8 @@ class SparseGPModel(Part):
         F = self.active.objective
         if missing_functions(F.kernel):
             F.kernel = Scaled(given, F.kernel.scale) if isinstance(F.kernel, Scaled) else given
+
+
+def _ratios(errors: np.ndarray) -> np.ndarray:
+    """Squared errors relative to the variances that were predicted."""
+    return errors[:, 0] / (errors[:, 1] + errors[:, 2])
