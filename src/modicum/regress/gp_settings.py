@@ -40,7 +40,7 @@ class GPSettings:
     noise: float | None
     adapts: bool
     min_gain: float
-    robust: bool | str
+    robust: bool | str = False
 
     @property
     def n_initial(self) -> int:
