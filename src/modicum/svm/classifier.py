@@ -88,6 +88,8 @@ class Classifier(Part):
 
     def _look_for_change(self, decisions: np.ndarray, codes: np.ndarray) -> None:
         """Note where mistakes become more frequent."""
+        if not hasattr(self, "watch"):  # learned by a version that did not look
+            self.watch, self.changes = ErrorWatch(is_bounded=True), Changes()
         for change in self.watch.add(mistakes(decisions, codes), self.record.seen):
             self.changes.append(change)
 

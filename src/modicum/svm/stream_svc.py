@@ -521,7 +521,8 @@ class StreamSVC(ClassifierMixin, Learner):
 
     @property
     def changes_(self) -> list[Change]:
-        return self._learned().changes.as_list()
+        changes = getattr(self._learned(), "changes", None)  # an older state has none
+        return [] if changes is None else changes.as_list()
 
     @property
     def confusion_(self) -> np.ndarray:
