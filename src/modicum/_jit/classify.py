@@ -24,9 +24,11 @@ def judge(decisions, codes, weight, fading, changing, leader, totals, answers):
     last one.
     """
     for i in range(codes.shape[0]):
-        answers[i] = decisions[leader, i]
+        for k in range(decisions.shape[2]):  # a slice of numbers would take much longer
+            answers[i, k] = decisions[leader, i, k]
         for e in range(decisions.shape[0]):
-            totals[e] *= fading
+            totals[e, 0] *= fading
+            totals[e, 1] *= fading
             if chosen_class(decisions[e, i]) != codes[i]:
                 totals[e, 0] += weight[i]
             for k in range(decisions.shape[2]):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from modicum.contract.labels import Labels
-from modicum.drift import Changes, ErrorWatch
+from modicum.drift import Adwin, Changes, ErrorWatch
 from modicum.numeric.parallel import run_tiles
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import ABSENT, Is, Whole
@@ -23,6 +23,7 @@ from modicum.svm.record import Record, likeliest_offsets, likeliest_sharpness, m
 from modicum.svm.tournament import Tournament
 from modicum.svm.weights import Weights, class_weights
 
+LOOK_EVERY = 128  # rows between two looks for a change of mistakes: more would take a tenth of the time of a pass
 DECIDE_ROWS = 2048  # rows that a thread classifies together
 
 
@@ -57,6 +58,7 @@ class Classifier(Part):
         self.first = first
         self.tile = tile  # rows that are prepared and learned together
         self.watch, self.changes = ErrorWatch(is_bounded=True), Changes()
+        self.watch.detector = Adwin(every=LOOK_EVERY)
 
     # ---- learning --------------------------------------------------------------------------------
 
