@@ -1,5 +1,6 @@
 """Merge and reduce in fixed memory: rows held, total weight, and depth."""
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -23,10 +24,23 @@ def rows(count, seed=0, dtype=np.float64):
     )
 
 
+def add(tree, X, weight, reduce, rng):
+    for bucket in tree.fill(X, weight):
+        tree.store(bucket, reduce, rng)
+
+
+def unite(tree, other):
+    """As learners do."""
+    rng, dtype = np.random.default_rng(0), tree.rows.values.dtype
+    for bucket in other.buckets:
+        tree.store(replace(bucket, points=bucket.points.astype(dtype)), REDUCER, rng)
+    add(tree, other.rows.values.astype(dtype), other.weights, REDUCER, rng)
+
+
 def grown(X, weight, chunks, *, capacity=CAPACITY, check=lambda tree: None):
     tree, rng, start = MergeReduce(X, capacity), np.random.default_rng(0), 0
     for count in chunks:
-        tree.add(X[start : start + count], weight[start : start + count], REDUCER, rng)
+        add(tree, X[start : start + count], weight[start : start + count], REDUCER, rng)
         start += count
         check(tree)
     assert start == len(X)
@@ -102,7 +116,7 @@ class OnePoint:
 def test_levels_are_first_needed_when_stated():
     tree, first = MergeReduce(np.zeros((0, 1)), 1), {}
     for count in range(1, 2000):
-        tree.add(np.zeros((1, 1)), np.ones(1), OnePoint(), None)
+        add(tree, np.zeros((1, 1)), np.ones(1), OnePoint(), None)
         stored = count - 1  # the last one is still being filled
         first.setdefault(max((bucket.level for bucket in tree.buckets), default=0), stored)
     assert first == {0: 0} | {h: comb(BUCKETS + h - 1, h) + 1 for h in range(1, 7)}
@@ -114,11 +128,11 @@ def test_buckets_of_the_lowest_level_are_reduced():
     tree.buckets = [
         Bucket(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.int32), level=h) for h in (3, 1, 5, 1, 2, 4, 2, 1)
     ]
-    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
+    tree.store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
     assert sorted((bucket.level, bucket.weights[0]) for bucket in tree.buckets) == [
         (0, 1), (2, 1), (2, 1), (2, 3), (3, 1), (4, 1), (5, 1)
     ]  # fmt: skip
-    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
+    tree.store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
     assert len(tree.buckets) == BUCKETS
 
 
@@ -127,7 +141,7 @@ def test_a_single_bucket_of_the_lowest_level_is_reduced_with_the_next_level():
     tree.buckets = [
         Bucket(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.int32), level=h) for h in (3, 0, 5, 2, 2, 4, 2, 6)
     ]
-    tree._store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
+    tree.store(Bucket.of_rows(np.zeros((1, 1)), np.ones(1)), OnePoint(), None)
     assert sorted((bucket.level, bucket.weights[0]) for bucket in tree.buckets) == [
         (0, 1), (3, 1), (3, 4), (4, 1), (5, 1), (6, 1)
     ]  # fmt: skip
@@ -139,7 +153,7 @@ def test_trees_are_united(left, right, types):
     (X, w), (Z, v) = rows(left, 0, types[0]), rows(right, 1, types[1])
     one, other = grown(X, w, [1] * left), grown(Z, v, [1] * right)
     before = [array.copy() for array in contents(other)]
-    one.merge(other, REDUCER, np.random.default_rng(0))
+    unite(one, other)
     assert_within_bounds(one)
     points, weights = contents(one)
     assert points.dtype == types[0]
@@ -154,6 +168,6 @@ def test_trees_are_united(left, right, types):
 def test_larger_buckets_are_made_to_fit(left):
     (X, w), (Z, v) = rows(left), rows(100, 1)
     one, other = grown(X, w, [10] * (left // 10)), grown(Z, v, [10] * 10, capacity=4 * CAPACITY)
-    one.merge(other, REDUCER, np.random.default_rng(0))
+    unite(one, other)
     assert_within_bounds(one)
     assert_allclose(contents(one)[1].sum(), w.sum() + v.sum())

@@ -57,3 +57,11 @@ class Bucket(Part):
         if factor == 1:
             return self
         return replace(self, weights=scaled(self.weights, factor), lost_scatter=self.lost_scatter * factor)
+
+
+def union(buckets: list[Bucket]) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights of buckets, as they are if there is only one."""
+    if len(buckets) == 1:
+        return buckets[0].points, buckets[0].weights
+    points = np.concatenate([bucket.points for bucket in buckets])
+    return points, np.concatenate([bucket.weights for bucket in buckets])

@@ -1,5 +1,6 @@
 """Base of all learners that keep a coreset (lucic2015, section 3; harpeled2004 for streams)."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class CoresetLearner(Forgetting):
         """How rows are reduced."""
         raise NotImplementedError(f"{type(self).__name__} must define _reducer")
 
-    def _summary_points(self) -> tuple[int, int]:
+    def _summary_points(self, n_features: int) -> tuple[int, int]:
         """Points of the summary: the least number acceptable, and the number wanted."""
         assert self.n_points is not None
         return self.n_points, self.n_points
@@ -62,16 +63,27 @@ class CoresetLearner(Forgetting):
     def _summary(self) -> list[Bucket]:
         unit = self._unit()
         buckets = [bucket.scaled(1 / unit) for bucket in self._tree.all_buckets()]
-        n_points = min(self._summary_points()[1], self._tree.capacity)
-        if len(self._tree) <= n_points:
+        return self._summarized(buckets, np.random.default_rng([self._seed, self.n_seen_]))
+
+    def _summarized(self, buckets: list[Bucket], rng: np.random.Generator) -> list[Bucket]:
+        n_points = min(self._summary_points(self.n_features_in_)[1], self._tree.capacity)
+        if sum(map(len, buckets)) <= n_points:
             return buckets
-        return [self._reducer()(buckets, n_points, np.random.default_rng([self._seed, self.n_seen_]))]
+        return [self._reducer()(buckets, n_points, rng)]
 
     def _learn(self, X: Any, y: Any, weight: np.ndarray | None, row_ids: np.ndarray) -> None:
         if not hasattr(self, "_tree"):
             self._tree = MergeReduce(X, self._bucket_capacity(X.shape[1], X.dtype))
             self._seed = int(self._rng.integers(2**31))
-        self._tree.add(X, np.ones(len(X)) if weight is None else weight, self._reducer(), self._rng)
+        self._take(X, np.ones(len(X)) if weight is None else weight)
+
+    def _take(self, X: np.ndarray, weight: np.ndarray) -> None:
+        for bucket in self._tree.fill(X, weight):
+            self._store(bucket)
+
+    def _store(self, bucket: Bucket) -> None:
+        """Keep a full bucket of rows."""
+        self._tree.store(bucket, self._reducer(), self._rng)
 
     def _fade(self, factor: float) -> None:
         self._tree.fade(factor)
@@ -79,7 +91,14 @@ class CoresetLearner(Forgetting):
     def _merge(self, other: Any) -> None:
         if other._dtype != self._dtype:
             self._check_points(other._tree)
-        self._tree.merge(other._tree, self._reducer(), self._rng)
+        self._unite(other)
+        self._take(other._tree.rows.values.astype(self._dtype, copy=False), other._tree.weights)
+
+    def _unite(self, other: Any) -> None:
+        """Absorb the full buckets of another learner."""
+        for bucket in other._tree.buckets:
+            bucket = replace(bucket, points=bucket.points.astype(self._dtype, copy=False))
+            self._tree.store(bucket, self._reducer(), self._rng)
 
     def _check_points(self, tree: MergeReduce) -> None:
         """A `DataError` if points of a tree are too large for the dtype of the rows here."""
@@ -92,7 +111,7 @@ class CoresetLearner(Forgetting):
             )
 
     def _bucket_capacity(self, n_features: int, dtype: np.dtype) -> int:
-        least, wanted = self._summary_points()
+        least, wanted = self._summary_points(n_features)
         if self.budget is None:
             return wanted
         row_bytes = n_features * dtype.itemsize + 12  # its weight, and in the worst case a cell of its own

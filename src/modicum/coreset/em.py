@@ -36,7 +36,7 @@ class EM:
         self.X, self.weight = X, weight
         self._covariance_type, self._reg_covar = covariance_type, reg_covar
         labels = np.zeros(len(X), np.int32)
-        _, self._overall_covariance = self._centered(*self._labelled_moments(labels, X[:1].astype(np.float64)))
+        _, self._overall_covariance = self.centered(*self._labelled_moments(labels, X[:1].astype(np.float64)))
         variances = diagonals(self._overall_covariance)
         self._min_variances = ROUNDING * np.where(variances > 0, variances, 1.0)  # 1: the column is constant
 
@@ -56,14 +56,15 @@ class EM:
         labels = nearest_means(self.X, components.means)
         bounds: list[float] = []
         while len(bounds) < max_iter:
-            bound, components = self._iterate(components, labels)
+            bound, moments = self.expect(components, labels)
+            components = self._maximize(components.means, components.covariances, moments)
             bounds.append(bound)
             if len(bounds) > 1 and abs(bound - bounds[-2]) < tol:
                 return EMResult(components, bounds, True)
         return EMResult(components, bounds, False)
 
-    def _iterate(self, now: Gaussians, labels: np.ndarray) -> tuple[float, Gaussians]:
-        """The mean log-likelihood now, and the components of the next iteration.
+    def expect(self, now: Gaussians, labels: np.ndarray) -> tuple[float, list[np.ndarray]]:
+        """The mean log-likelihood, and the moments of each component about its mean.
 
         `labels` is a guess of the most likely component of each row, and is corrected in place.
         """
@@ -75,7 +76,7 @@ class EM:
             expect_and_add(self.X, self.weight, order[tile], *model, labels, density, *moments)
 
         moments = self._moments(len(now.means), add)
-        return float(np.average(density, weights=self.weight)), self._maximize(now.means, now.covariances, moments)
+        return float(np.average(density, weights=self.weight)), moments
 
     def _labelled_moments(self, labels: np.ndarray, means: np.ndarray) -> list[np.ndarray]:
         """Moments about each mean of the rows that have its label."""
@@ -98,12 +99,17 @@ class EM:
     def _maximize(self, means: np.ndarray, covariances: np.ndarray, moments: list[np.ndarray]) -> Gaussians:
         """The most likely components for moments about the given means; components without rows are unchanged."""
         totals = moments[0]
-        shifts, found = self._centered(*moments)
-        diagonals(found)[:] += self._reg_covar
+        shifts, found = self.centered(*moments)
         found[totals == 0] = covariances[totals == 0]
-        return self.components(totals / totals.sum(), means + shifts, found)
+        return self.regularized(totals, means + shifts, found)
 
-    def _centered(self, totals: np.ndarray, sums: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def regularized(self, totals: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> Gaussians:
+        """Components of these weights, means and covariances, with `reg_covar` added to those that have rows."""
+        covariances = covariances.copy()
+        diagonals(covariances)[totals > 0] += self._reg_covar
+        return self.components(totals / totals.sum(), means, covariances)
+
+    def centered(self, totals: np.ndarray, sums: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Shifts from the old means to the new ones, and covariances about the new ones."""
         if not np.isfinite(squares).all():
             raise DataError("WeightedGaussianMixture: squares of these rows overflow. Scale the columns first.")

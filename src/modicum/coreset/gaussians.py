@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from modicum._jit.gaussian_mixture import expect
-from modicum.coreset.covariances import diagonals
+from modicum.coreset.covariances import PUBLIC, diagonals, transposed
 from modicum.numeric.distances import in_tiles
 from modicum.numeric.nearest import by_label, nearest
 
@@ -27,6 +27,11 @@ class Gaussians:
         with np.errstate(divide="ignore"):  # minus infinity for a weight of 0
             logs = np.log(self.weights)
         return logs + np.log(diagonals(self.factors)).sum(axis=1) - 0.5 * self.means.shape[1] * math.log(2 * math.pi)
+
+    def public(self, covariance_type: str) -> tuple[np.ndarray, ...]:
+        """Weights, means, covariances and Cholesky factors of the precisions, in the shapes of scikit-learn."""
+        shape = PUBLIC[covariance_type]
+        return self.weights, self.means, self.covariances[shape], transposed(self.factors)[shape]
 
     def expect(self, X: np.ndarray, *, with_shares: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Log-densities of rows, their most likely components and, if wanted, the shares of all components."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from modicum.coreset.bucket import Bucket
+from modicum.coreset.bucket import Bucket, union
 from modicum.coreset.cells import Cells
 from modicum.coreset.scores import lightweight, mixture, sensitivity, uniform
 from modicum.coreset.systematic import systematic
@@ -35,8 +35,7 @@ class Reducer:
 
     def __call__(self, buckets: list[Bucket], n_points: int, rng: np.random.Generator) -> Bucket:
         """One bucket of at most `n_points` points for several."""
-        X = np.concatenate([bucket.points for bucket in buckets]) if len(buckets) > 1 else buckets[0].points
-        weight = np.concatenate([bucket.weights for bucket in buckets])
+        X, weight = union(buckets)
         total = weight.sum()
         level = 1 + max(bucket.level for bucket in buckets)
         factors = ((bucket.variance_factor, bucket.weights.sum() / total) for bucket in buckets)

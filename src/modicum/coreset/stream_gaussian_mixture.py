@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import DensityMixin
 
-from modicum.coreset.coreset_model import CoresetModel
+from modicum.coreset.component_sums import ComponentSums
+from modicum.coreset.coreset_model import CoresetModel, Model, parts_per_point
 from modicum.coreset.mixture_coreset import CELLS_PER_COMPONENT
 from modicum.coreset.reducer import Reducer
 from modicum.coreset.weighted_gaussian_mixture import WeightedGaussianMixture
-from modicum.rules.invariants import ABSENT, Array, Keyed
+from modicum.rules.invariants import ABSENT, Array, Is, Keyed
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
 POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 parameters
@@ -101,8 +102,10 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
                 covariances_=_COVARIANCES,
                 precisions_cholesky_=_COVARIANCES,
             ),
-        ]
+        ],
+        "_sums": [ABSENT, Is(ComponentSums)],
     }
+    _shape = ("n_components", "covariance_type", "reg_covar")
 
     def __init__(
         self,
@@ -171,17 +174,36 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
         """Bayesian information criterion (lower is better)."""
         return self.as_mixture().bic(self._check_input(X), sample_weight)
 
-    def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        points, weights = self.as_sample()
+    def _fit_points(
+        self, points: np.ndarray, weights: np.ndarray, last: Model | None, rng: Any, steps: int | None = None
+    ) -> Model:
         count = min(self.n_components, len(points))
         model = WeightedGaussianMixture(count, **self._em_parameters(), random_state=rng)
         if last is not None and len(last["weights_"]) == count:
             before = self._fitted(last)
             model.set_params(weights_init=before.weights_, means_init=before.means_, precisions_init=before.precisions_)
+        if steps is not None:
+            model.set_params(max_iter=min(steps, self.max_iter))
         model.fit(points, sample_weight=weights)
         return {name: getattr(model, name) for name in LEARNED}
 
-    def _fitted(self, learned: dict[str, np.ndarray]) -> WeightedGaussianMixture:
+    def _loss(self, model: Model, points: np.ndarray, weights: np.ndarray) -> float:
+        return -self._fitted(model).score(points, sample_weight=weights)
+
+    def _optimism(self, model: Model, points: np.ndarray, weights: np.ndarray) -> float:
+        mixture = self._fitted(model)
+        k = len(mixture.weights_)
+        parts = mixture.weights_ @ parts_per_point(mixture.predict(points), weights, k)
+        return float(parts) * mixture._n_parameters() / (2 * k)
+
+    def _sums_under(self, model: Model, points: np.ndarray, weights: np.ndarray) -> ComponentSums:
+        gaussians = self._fitted(model).as_gaussians()
+        return ComponentSums.under(gaussians, self.covariance_type, self.reg_covar, points, weights)
+
+    def _model_of(self, sums: ComponentSums) -> Model:
+        return dict(zip(LEARNED, sums.components().public(self.covariance_type), strict=True))
+
+    def _fitted(self, learned: Model) -> WeightedGaussianMixture:
         count = len(learned["weights_"])
         model = WeightedGaussianMixture(count, **self._em_parameters(), random_state=self.random_state)
         for name, value in learned.items():
@@ -196,9 +218,10 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
         # Points stay rows: calibration would move them off the few values of discrete columns, where densities are high
         return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, calibrate=False)
 
-    def _model_size(self) -> tuple[int, int]:
+    def _model_size(self, n_features: int) -> tuple[int, int]:
         return self.n_components, POINTS_PER_COMPONENT
 
     def _model_bytes(self, n_features: int, dtype: np.dtype) -> int:
         of_covariance = n_features * (n_features if self.covariance_type == "full" else 1)
-        return 8 * self.n_components * (1 + n_features + 2 * of_covariance)
+        last, sums = 1 + n_features + 2 * of_covariance, 1 + n_features + of_covariance
+        return 8 * self.n_components * (last + sums)

@@ -6,12 +6,13 @@ import numpy as np
 
 from modicum.contract.centers import CentersMixin
 from modicum.contract.watchful import Watchful
-from modicum.coreset.coreset_model import CoresetModel
+from modicum.coreset.cell_sums import CellSums
+from modicum.coreset.coreset_model import CoresetModel, Model, parts_per_point
 from modicum.coreset.kmeans_cost import KMeansCost
 from modicum.coreset.reducer import Reducer
 from modicum.coreset.weighted_kmeans import weighted_kmeans
 from modicum.numeric.nearest import nearest
-from modicum.rules.invariants import ABSENT, Array, Keyed, Whole
+from modicum.rules.invariants import ABSENT, Array, Is, Keyed, Whole
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int, OneOf
 
 POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about 1% above that of k-means on all rows
@@ -76,9 +77,11 @@ class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
         "_last": [ABSENT, Keyed(centers=Array("dtype", "k", "n_features"))],
         "_judges": [ABSENT, Array("dtype", "n_judges", "n_features")],
         "_judges_until": [ABSENT, Whole()],
+        "_sums": [ABSENT, Is(CellSums)],
     }
     _judges: np.ndarray  # centers by which new rows are judged, for "auto"
     _judges_until: int  # rows seen when they are found anew
+    _shape = ("n_clusters",)
     _adds_up_columns = True
     _constraints = {
         "n_clusters": [Int(1)],
@@ -122,15 +125,30 @@ class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
         centers = self.cluster_centers_
         return np.bincount(nearest(points, centers)[0], weights, len(centers))
 
-    def _solve(self, last: dict[str, np.ndarray] | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        points, weights = self.as_sample()
+    def _fit_points(
+        self, points: np.ndarray, weights: np.ndarray, last: Model | None, rng: Any, steps: int | None = None
+    ) -> Model:
         init = None if last is None else last["centers"]
-        return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, init)}
+        return {"centers": weighted_kmeans(points, weights, self.n_clusters, self.n_init, rng, init, steps)}
+
+    def _loss(self, model: Model, points: np.ndarray, weights: np.ndarray) -> float:
+        return float(np.average(nearest(points, model["centers"])[1], weights=weights))
+
+    def _optimism(self, model: Model, points: np.ndarray, weights: np.ndarray) -> float:
+        labels, gaps = nearest(points, model["centers"])
+        costs = np.bincount(labels, weights * gaps, len(model["centers"])) / weights.sum()
+        return float(costs @ parts_per_point(labels, weights, len(costs)))
+
+    def _sums_under(self, model: Model, points: np.ndarray, weights: np.ndarray) -> CellSums:
+        return CellSums.around(model["centers"], points, weights)
+
+    def _model_of(self, sums: CellSums) -> Model:
+        return {"centers": sums.means.astype(self._dtype)}
 
     def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
         """Distances to the nearest centers, as of at most `n_points` rows ago."""
         if getattr(self, "_judges_until", 0) <= self.n_seen_:
-            self._judges, self._judges_until = self.cluster_centers_, self.n_seen_ + self._summary_points()[1]
+            self._judges, self._judges_until = self.cluster_centers_, self.n_seen_ + self._summary_points(self.n_features_in_)[1]
         return np.sqrt(nearest(X, self._judges)[1])
 
     def _fade(self, factor: float) -> None:
@@ -141,9 +159,10 @@ class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
     def _reducer(self) -> Reducer:
         return Reducer(self.method, self.n_clusters, calibrate=True)
 
-    def _model_size(self) -> tuple[int, int]:
+    def _model_size(self, n_features: int) -> tuple[int, int]:
         return self.n_clusters, POINTS_PER_CLUSTER
 
     def _model_bytes(self, n_features: int, dtype: np.dtype) -> int:
         copies = 2 if self.half_life == "auto" else 1  # the other one judges new rows
-        return copies * self.n_clusters * n_features * dtype.itemsize + self._watch_bytes()
+        of_sums = 8 * (1 + n_features)
+        return self.n_clusters * (copies * n_features * dtype.itemsize + of_sums) + self._watch_bytes()

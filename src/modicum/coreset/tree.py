@@ -5,7 +5,7 @@ rule by which manku1998 collapse the buffers of a quantile sketch. With b bucket
 C(b + h - 1, h) + 1, so the depth stays small for any stream: with 8 buckets of 5,000 rows, 10^12 rows reach level 47.
 """
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -37,28 +37,24 @@ class MergeReduce(Part):
     def __len__(self) -> int:
         return len(self.rows) + sum(map(len, self.buckets))
 
-    def add(self, X: np.ndarray, weight: np.ndarray, reduce: Reducer, rng: np.random.Generator) -> None:
-        """Learn rows. A chunk larger than all buckets is reduced in one step."""
+    def fill(self, X: np.ndarray, weight: np.ndarray) -> Iterator[Bucket]:
+        """Take up rows, and give out the buckets that are full, to be stored.
+
+        A chunk larger than all buckets is one of them, to be reduced in one step.
+        """
         if len(X) > BUCKETS * self.capacity:
-            self._store(reduce([Bucket.of_rows(X, weight)], self.capacity, rng), reduce, rng)
+            yield Bucket.of_rows(X, weight)
             return
         done = 0
         while done < len(X):
             if len(self.rows) == self.capacity:
-                self._store(Bucket.of_rows(self.rows.values, self.weights), reduce, rng)
+                full = Bucket.of_rows(self.rows.values, self.weights)
                 self.rows, self.weights = Rows.like(X, self.capacity), np.empty(0)
+                yield full
             stop = min(done + self.capacity - len(self.rows), len(X))
             self.rows.put(np.arange(len(self.rows), len(self.rows) + stop - done), X[done:stop])
             self.weights = np.concatenate([self.weights, weight[done:stop]])
             done = stop
-
-    def merge(self, other: "MergeReduce", reduce: Reducer, rng: np.random.Generator) -> None:
-        """Absorb another tree."""
-        dtype = self.rows.values.dtype
-        for bucket in other.buckets:
-            bucket = replace(bucket, points=bucket.points.astype(dtype, copy=False))
-            self._store(bucket if len(bucket) <= self.capacity else reduce([bucket], self.capacity, rng), reduce, rng)
-        self.add(other.rows.values.astype(dtype, copy=False), other.weights, reduce, rng)
 
     def fade(self, factor: float) -> None:
         """Multiply the weights of all points by a factor."""
@@ -67,13 +63,23 @@ class MergeReduce(Part):
 
     def all_buckets(self) -> list[Bucket]:
         """Everything held, the bucket being filled included."""
-        return [*self.buckets, *([Bucket.of_rows(self.rows.values, self.weights)] if len(self.rows) else [])]
+        return [*self.buckets, *([self.waiting()] if len(self.rows) else [])]
 
-    def _store(self, bucket: Bucket, reduce: Reducer, rng: np.random.Generator) -> None:
-        """Keep a bucket. If all are in use, those of the lowest level are first reduced to one.
+    def reduced(self) -> bool:
+        """Whether any bucket has been reduced: before that, all rows are held."""
+        return any(bucket.level for bucket in self.buckets)
+
+    def waiting(self) -> Bucket:
+        """The bucket being filled."""
+        return Bucket.of_rows(self.rows.values, self.weights)
+
+    def store(self, bucket: Bucket, reduce: Reducer, rng: np.random.Generator) -> None:
+        """Keep a bucket, reduced if it is too large. If all are in use, those of the lowest level are reduced to one.
 
         If there is only one of the lowest level, those of the next level are reduced with it.
         """
+        if len(bucket) > self.capacity:
+            bucket = reduce([bucket], self.capacity, rng)
         if len(self.buckets) == BUCKETS:
             self.buckets.sort(key=lambda bucket: bucket.level)
             second = self.buckets[1].level

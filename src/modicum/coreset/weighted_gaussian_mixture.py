@@ -172,10 +172,8 @@ class WeightedGaussianMixture(DensityMixin, BaseEstimator):
         return em.components(weights / weights.sum(), given.get("means", nearest.means), covariances)
 
     def _keep(self, result: EMResult) -> None:
-        found, public = result.components, PUBLIC[self.covariance_type]
-        self.weights_, self.means_ = found.weights, found.means
-        self.covariances_ = found.covariances[public]
-        self.precisions_cholesky_ = transposed(found.factors)[public]
+        found = result.components.public(self.covariance_type)
+        self.weights_, self.means_, self.covariances_, self.precisions_cholesky_ = found
         self.converged_, self.n_iter_ = result.converged, len(result.bounds)
         self.lower_bounds_, self.lower_bound_ = result.bounds, result.bounds[-1]
         if not result.converged:
@@ -237,9 +235,10 @@ class WeightedGaussianMixture(DensityMixin, BaseEstimator):
     def _expect(self, X: Any, *, with_shares: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Log-densities of rows, their most likely components and, if wanted, the shares of all components."""
         check_is_fitted(self)
-        return self._components().expect(self._check_rows(X, reset=False), with_shares=with_shares)
+        return self.as_gaussians().expect(self._check_rows(X, reset=False), with_shares=with_shares)
 
-    def _components(self) -> Gaussians:
+    def as_gaussians(self) -> Gaussians:
+        """The components, with what their densities are computed from."""
         shape = self.covariance_type, self.means_.shape[1]
         covariances, roots = as_matrices(self.covariances_, *shape), as_matrices(self.precisions_cholesky_, *shape)
         return Gaussians(self.weights_, self.means_, covariances, transposed(roots))

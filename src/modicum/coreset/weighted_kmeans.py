@@ -13,6 +13,7 @@ def weighted_kmeans(
     n_init: int,
     rng: np.random.Generator,
     init: np.ndarray | None,
+    steps: int | None = None,
 ) -> np.ndarray:
     """The centers found from `init`, or the best from `n_init` seedings; fewer if there are fewer distinct points."""
     shift = np.average(points, axis=0, weights=weights)
@@ -24,6 +25,9 @@ def weighted_kmeans(
     else:
         trials = 2 * default_trials(n_clusters)  # better centers than more seedings would give, in less time
         inits = [moved[seed_rows(moved, weights, n_clusters, trials, rng)] for _ in range(n_init)]
-    fits = [KMeans(len(init), init=init, n_init=1).fit(moved, sample_weight=weights) for init in inits]
+    max_iter = 300 if steps is None else steps
+    fits = [
+        KMeans(len(init), init=init, n_init=1, max_iter=max_iter).fit(moved, sample_weight=weights) for init in inits
+    ]
     best = min(fits, key=lambda fit: fit.inertia_).cluster_centers_
     return (best * scale + shift).astype(points.dtype)
