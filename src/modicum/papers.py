@@ -62,6 +62,7 @@ PAPERS = {
     "the USSR-Sbornik 1(4), 1967.",
     "maron1994": "Maron, Moore. Hoeffding races: accelerating model selection search. NIPS 1994.",
     "minka2000": "Minka. Estimating a Dirichlet distribution. Technical report, MIT, 2000.",
+    "neal1998": "Neal, Hinton. A view of the EM algorithm that justifies incremental and other variants. 1998.",
     "minoux1978": "Minoux. Accelerated greedy algorithms for maximizing submodular set functions. 1978.",
     "mirzasoleiman2013": "Mirzasoleiman et al. Distributed submodular maximization. NIPS 2013.",
     "montiel2021": "Montiel et al. River: machine learning for streaming data in Python. JMLR 22, 2021.",

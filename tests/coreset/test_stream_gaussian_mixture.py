@@ -125,10 +125,10 @@ def test_points_are_rows():
 
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")  # one step shows where it started
 def test_a_warm_start_uses_weights_means_and_covariances():
-    X, _ = rows(6_000)
+    X, _ = rows(2_000)  # all are held
     model = StreamGaussianMixture(3, n_points=300, tol=1e-9, max_iter=1, warm_start=True, random_state=0)
-    last = model.partial_fit(X[:3_000]).as_mixture()
-    found = model.partial_fit(X[3_000:]).as_mixture()
+    last = model.partial_fit(X[:1_000]).as_mixture()
+    found = model.partial_fit(X[1_000:]).as_mixture()
     given = {"weights_init": last.weights_, "means_init": last.means_, "precisions_init": last.precisions_}
     points, weights = model.as_sample()
     twin = WeightedGaussianMixture(3, tol=1e-9, max_iter=1, **given).fit(points, sample_weight=weights)

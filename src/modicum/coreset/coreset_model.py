@@ -1,7 +1,6 @@
 """Base of learners that fit a model to their coreset on request."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -10,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from modicum.coreset.bucket import Bucket, union
 from modicum.coreset.coreset import CoresetLearner
-from modicum.exceptions import DataError
 from modicum.rules.invariants import ABSENT, Whole
 
 MIN_POINTS = 1000  # of a summary, unless `n_points` is given
@@ -113,35 +111,28 @@ class CoresetModel(CoresetLearner):
         held = list(self._tree.buckets)
         super()._store(bucket)
         if hasattr(self, "_sums"):
-            self._follow(lambda: self._continued(self._sums.plus(bucket.points, bucket.weights)))
+            self._sums = self._continued(self._sums.plus(bucket.points, bucket.weights))
         elif self._tree.reduced():
             kept = bucket if len(bucket) <= self._tree.capacity else self._tree.buckets[-1]
-            self._follow(lambda: self._begun([*held, kept], [*held, bucket]))
+            self._sums = self._begun([*held, kept], [*held, bucket])
 
     def _unite(self, other: Any) -> None:
         buckets = [*self._tree.buckets, *other._tree.buckets]
         mine, theirs = (getattr(side, "_sums", None) for side in (self, other))
-        rest = (other if theirs is None else self)._tree.buckets  # not in the sums of the other side
+        rest = list((other if theirs is None else self)._tree.buckets)  # not in the sums of the other side
         super()._unite(other)
         if mine is not None and theirs is not None:
-            self._follow(lambda: mine.united(theirs))
+            self._sums = mine.united(theirs)
         elif mine is not None or theirs is not None:
             sums: Any = theirs if mine is None else mine
-            self._follow(lambda: sums.plus(*union(rest)) if rest else sums)
+            self._sums = sums.plus(*union(rest)) if rest else sums
         elif self._tree.reduced():
-            self._follow(lambda: self._begun(buckets, buckets))
+            self._sums = self._begun(buckets, buckets)
 
     def _fade(self, factor: float) -> None:
         super()._fade(factor)
         if hasattr(self, "_sums"):
             self._sums = replace(self._sums, totals=factor * self._sums.totals, judged=factor * self._sums.judged)
-
-    def _follow(self, make: Callable[[], Any]) -> None:
-        """Replace the sums; none are kept if squares of the rows overflow, which a request for the model will tell."""
-        try:
-            self._sums = make()
-        except DataError:
-            self.__dict__.pop("_sums", None)
 
     def _begun(self, points: list[Bucket], rows: list[Bucket]) -> Any:
         """Sums of rows under the model of points."""

@@ -64,8 +64,9 @@ class MixtureCoreset(CoresetLearner):
 
     References
     ----------
-    feldmanfaulkner2011, Algorithm 1. Departures: centers are drawn by k-means++ instead of by halving the rows, two for
-    each component; draws are systematic along the cells; calibration and error bounds are ours.
+    feldmanfaulkner2011, Algorithm 1. Departures: centers are drawn by k-means++ from a sample, as for `KMeansCoreset`,
+    instead of by halving the rows, two for each component; draws are systematic along the cells; calibration and error
+    bounds are ours.
     """
 
     _constraints = {

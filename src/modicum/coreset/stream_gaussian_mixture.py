@@ -1,5 +1,6 @@
 """Gaussian mixture of a stream, through its coreset (feldmanfaulkner2011)."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from modicum.coreset.weighted_gaussian_mixture import WeightedGaussianMixture
 from modicum.rules.invariants import ABSENT, Array, Is, Keyed
 from modicum.rules.params import BUDGET, NULL, RANDOM_STATE, TRUTH, Int
 
-POINTS_PER_COMPONENT = 400  # of the summary: a full covariance of 16 columns has 136 parameters
+POINTS_PER_COMPONENT = 400  # of the summary, and half as many as parameters: EM then begins with 5 rows for each
 EM_PARAMETERS = ("covariance_type", "tol", "reg_covar", "max_iter", "n_init")
 LEARNED = ("weights_", "means_", "covariances_", "precisions_cholesky_")
 
@@ -23,15 +24,18 @@ _COVARIANCES = [Array("float64", "k", *shape) for shape in (("n_features", "n_fe
 class StreamGaussianMixture(DensityMixin, CoresetModel):
     """Mixture of Gaussians of all rows of a stream, in one pass and a fixed amount of memory.
 
-    Keeps a coreset for mixtures (`MixtureCoreset`), and fits a `WeightedGaussianMixture` to its points when the model
-    or a prediction is requested. The coreset includes small groups of rows far from the others, which a plain sample
-    misses.
+    Keeps a coreset for mixtures (`MixtureCoreset`), and components whose moments are those of all rows. The components
+    are found by EM when rows are first reduced; every row after that takes part in their moments, by its probabilities
+    at that time. The coreset includes small groups of rows far from the others, which a plain sample misses: a mixture
+    fitted to its points replaces the components if it is better.
 
-    Cost: O(k d) per row, each processed about twice, and EM on `n_points` points for the first answer after new rows.
-    At most 10 * `n_points` rows are held without a `budget`.
+    Cost: O(k d) per row, each processed about twice, and O(k d^2) for the moments; EM on the rows held when they are
+    first reduced, and twice on `n_points` points whenever the rows have doubled, and for the first answer after new
+    rows. At most 10 * `n_points` rows are held without a `budget`.
 
-    How many points? The mean log-likelihood of new rows is lower than that of the model of all rows by about half the
-    number of parameters per point: for full covariances of d columns, n_components * d^2 / (4 * n_points).
+    How many points? EM begins with the first 9 * `n_points` rows. The mean log-likelihood of new rows is then lower
+    than that of the model of all rows by about half the number of parameters per row: for full covariances of d columns,
+    n_components * d^2 / (36 * n_points). Later rows improve it.
 
     Parameters
     ----------
@@ -40,7 +44,8 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
     covariance_type : {"full", "diag", "spherical"}, default="full"
         "full", "diag" or "spherical", as in scikit-learn.
     n_points : int or None, default=None
-        Points of the summary; by default 400 per component and at least 1,000, or what the budget allows.
+        Points of the summary; by default 400 per component, or d^2 / 4 if that is more and covariances are full, and at
+        least 1,000, or what the budget allows.
     budget : int, str or None, default=None
         Rows, or a size such as "64 MiB", that may be held between calls; by default 10 * `n_points` rows.
     tol : float, default=1e-3
@@ -80,7 +85,8 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
 
     References
     ----------
-    feldmanfaulkner2011; see `MixtureCoreset` and `WeightedGaussianMixture`.
+    feldmanfaulkner2011; see `MixtureCoreset` and `WeightedGaussianMixture`. Departure: components that follow all rows
+    (neal1998).
     """
 
     _constraints = {
@@ -219,7 +225,8 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
         return Reducer("mixture", CELLS_PER_COMPONENT * self.n_components, calibrate=False)
 
     def _model_size(self, n_features: int) -> tuple[int, int]:
-        return self.n_components, POINTS_PER_COMPONENT
+        parameters = n_features**2 / 2 if self.covariance_type == "full" else 0
+        return self.n_components, max(POINTS_PER_COMPONENT, math.ceil(parameters / 2))
 
     def _model_bytes(self, n_features: int, dtype: np.dtype) -> int:
         of_covariance = n_features * (n_features if self.covariance_type == "full" else 1)

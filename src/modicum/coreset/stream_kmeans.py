@@ -21,12 +21,15 @@ POINTS_PER_CLUSTER = 100  # of the summary: the risk is then about 1% above that
 class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
     """k-means of all rows of a stream, in one pass and a fixed amount of memory.
 
-    Keeps a coreset for k-means (`KMeansCoreset`) and clusters its points when `cluster_centers_` or a prediction is
-    requested. The result is close to that of k-means on all rows, whereas `MiniBatchKMeans` and other methods that move
-    centers row by row depend on their initialization.
+    Keeps a coreset for k-means (`KMeansCoreset`), and centers that are the means of all rows in their cells. The
+    centers are found by k-means when rows are first reduced; every row after that moves one. The points of the coreset
+    show what such centers lack, clusters that came later for instance: k-means of the points replaces them if it is
+    better. So the result is close to that of k-means on all rows, whereas `MiniBatchKMeans` and other methods that only
+    move centers depend on their initialization.
 
-    Cost: O(k d) per row, each processed about twice, and one k-means of `n_points` points for the first answer after
-    new rows. At most 10 * `n_points` rows are held without a `budget`.
+    Cost: O(k d) per row, each processed about three times; a k-means of the rows held when they are first reduced, and
+    two of `n_points` points whenever the rows have doubled, and for the first answer after new rows. At most
+    10 * `n_points` rows are held without a `budget`.
 
     Parameters
     ----------
@@ -70,7 +73,8 @@ class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
 
     References
     ----------
-    feldman2011, lucic2015; see `KMeansCoreset` and `modicum.coreset.seeding`.
+    feldman2011, lucic2015; see `KMeansCoreset` and `modicum.coreset.seeding`. Departure: centers that follow all rows
+    (macqueen1967).
     """
 
     _invariants = {
