@@ -34,8 +34,8 @@ class StreamGaussianMixture(DensityMixin, CoresetModel):
     rows. At most 10 * `n_points` rows are held without a `budget`.
 
     How many points? EM begins with the first 9 * `n_points` rows. The mean log-likelihood of new rows is then lower
-    than that of the model of all rows by about half the number of parameters per row: for full covariances of d columns,
-    n_components * d^2 / (36 * n_points). Later rows improve it.
+    than that of the model of all rows by about half the number of parameters per row: for full covariances of d
+    columns, n_components * d^2 / (36 * n_points). Later rows improve it.
 
     Parameters
     ----------
