@@ -152,7 +152,10 @@ class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
     def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
         """Distances to the nearest centers, as of at most `n_points` rows ago."""
         if getattr(self, "_judges_until", 0) <= self.n_seen_:
-            self._judges, self._judges_until = self.cluster_centers_, self.n_seen_ + self._summary_points(self.n_features_in_)[1]
+            self._judges, self._judges_until = (
+                self.cluster_centers_,
+                self.n_seen_ + self._summary_points(self.n_features_in_)[1],
+            )
         return np.sqrt(nearest(X, self._judges)[1])
 
     def _fade(self, factor: float) -> None:
