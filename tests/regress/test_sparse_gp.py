@@ -274,17 +274,16 @@ def test_sorted_rows_teach_nearly_what_shuffled_ones_do(key):
     X, y = data(4000)
     T, y_T = data(4000, 1)
     order = np.argsort(X[:, 0] if key == "column" else y)
-    shuffled, in_order = (
-        SparseGPRegressor(30, n_validation=400, random_state=0),
-        SparseGPRegressor(30, n_validation=400),
-    )
-    in_order.set_params(random_state=0)
-    for start in range(0, 4000, 500):
-        rows = slice(start, start + 500)
-        shuffled.partial_fit(X[rows], y[rows])
-        in_order.partial_fit(X[order[rows]], y[order[rows]])
-    mean, std = in_order.predict(T, return_std=True)
-    assert np.mean((mean - y_T) ** 2) < 1.15 * np.mean((shuffled.predict(T) - y_T) ** 2)
+    errors = np.zeros(2)
+    for seed in (1, 0):  # one sample of 400 rows alone changes errors by a tenth
+        shuffled, in_order = (SparseGPRegressor(30, n_validation=400, random_state=seed) for _ in range(2))
+        for start in range(0, 4000, 500):
+            rows = slice(start, start + 500)
+            shuffled.partial_fit(X[rows], y[rows])
+            in_order.partial_fit(X[order[rows]], y[order[rows]])
+        mean, std = in_order.predict(T, return_std=True)
+        errors += np.mean((mean - y_T) ** 2), np.mean((shuffled.predict(T) - y_T) ** 2)
+    assert errors[0] < 1.15 * errors[1]
     assert 0.92 < np.mean(np.abs(mean - y_T) < 1.96 * std) < 0.975  # rows of all kinds, not the next ones
     assert in_order.mean_squared_error_ > 1.3 * shuffled.mean_squared_error_  # of the next ones
 

@@ -29,6 +29,7 @@ REGRESSION_RIDGE = 1e-9  # relative to the norm of the features that are regress
 SLACK = 2.0  # features are no Gaussian columns: rows that few others resemble widen the bounds
 MOST_SPREAD = 0.95  # with as few sample rows as features there is no upper bound
 MAX_LOG_STEP = 3.0  # kernel parameters change by at most a factor of exp(3), about twenty, per fit
+MIN_IMPROVEMENT = 1e-5  # of log-likelihood per row, for another step: a fit continues another one
 LEAST_NOISE = 1e-6  # relative to the variance of the targets
 
 
@@ -140,12 +141,15 @@ class Solution:
     """The solution beta of M beta = b, with the lower triangular J of M^-1 = J'J."""
 
     J: np.ndarray  # (K, K)
-    beta: np.ndarray  # (K,)
+    b: np.ndarray  # (K,)
 
     @classmethod
     def of(cls, M: np.ndarray, b: np.ndarray) -> Self:
-        J = inverse_factor(M)
-        return cls(J, J.T @ (J @ b))
+        return cls(inverse_factor(M), b)
+
+    @cached_property
+    def beta(self) -> np.ndarray:
+        return self.J.T @ (self.J @ self.b)
 
     @property
     def inverse(self) -> np.ndarray:
@@ -220,7 +224,8 @@ def fit_projected(
     def likelihood(kernel: Kernel, noise: float) -> tuple[float, np.ndarray]:
         return log_likelihood(kernel, noise, active, X, y)
 
-    found, value = maximize_likelihood(likelihood, kernel, len(y), initial, bounds, maxiter=max_iter)
+    options = {"maxiter": max_iter, "ftol": MIN_IMPROVEMENT}
+    found, value = maximize_likelihood(likelihood, kernel, len(y), initial, bounds, **options)
     return kernel.with_log_params(found[:-1]), float(np.exp(found[-1])), value
 
 

@@ -15,6 +15,7 @@ from modicum.select.swaps import grow, improve
 from modicum.state.part import Part
 
 CANDIDATES_PER_BLOCK = 512  # scored together: enough for fast matrix products, few enough to bound their memory
+CANDIDATES_PER_ESTIMATE = 2048  # whose gains are estimated together: at most a quarter of them is compared exactly
 MOST_ROUNDS = 4  # times that a block is offered while it brings swaps
 
 
@@ -125,17 +126,28 @@ class ActiveSet(Part):
         """
         changed: set[int] = set()
         others = np.flatnonzero(~np.isin(row_ids, self.ids)) if again else np.arange(n_rows(X))
-        for first in range(0, len(others), CANDIDATES_PER_BLOCK):
-            block = others[first : first + CANDIDATES_PER_BLOCK]
+        first = 0
+        while first < len(others):
             missing = self.n_active - self.objective.n_chosen
+            block = others[first : first + (CANDIDATES_PER_BLOCK if missing else CANDIDATES_PER_ESTIMATE)]
+            first += len(block)
             if missing:
                 joined = grow(self._look(X, y, block), missing, -np.inf)
                 changed |= self._note(joined, y[block], row_ids[block])
                 block = np.delete(block, [i for i, _ in joined])
-            if len(block):
-                swapped = self._improve(self._look(X, y, block), min_gain)
-                changed |= self._note(swapped, y[block], row_ids[block])
-                self.n_swaps += len(swapped)
+            changed |= self._swap(X, y, row_ids, block, min_gain)
+        return changed
+
+    def _swap(self, X: Any, y: np.ndarray, row_ids: np.ndarray, block: np.ndarray, min_gain: float) -> set[int]:
+        """Let candidates of which a swap may gain enough replace active rows; returns the slots that have changed."""
+        changed: set[int] = set()
+        least = min_gain * abs(self.objective.value)
+        promising = block[self.objective.promising(take(X, block), least)]
+        for first in range(0, len(promising), CANDIDATES_PER_BLOCK):
+            part = promising[first : first + CANDIDATES_PER_BLOCK]
+            swapped = self._improve(self._look(X, y, part), least)
+            changed |= self._note(swapped, y[part], row_ids[part])
+            self.n_swaps += len(swapped)
         return changed
 
     def _look(self, X: Any, y: np.ndarray, block: np.ndarray) -> Any:
@@ -145,7 +157,7 @@ class ActiveSet(Part):
         """Make every swap that gains enough; returns (candidate, slot) pairs."""
         swapped: list[tuple[int, int]] = []
         for _ in range(MOST_ROUNDS):
-            more = improve(candidates, None, min_gain * abs(self.objective.value))
+            more = improve(candidates, None, min_gain)
             swapped += more
             if not more:
                 break
@@ -163,9 +175,7 @@ class ActiveSet(Part):
         old, self.noise = self.objective, noise
         self.objective = type(old)(kernel, noise).empty_set(self.rows, self.n_active, self.validation_limit)
         if old.n_chosen:
-            block = self.objective.look(old.chosen.values, self.targets - self.center)
-            for i in range(old.n_chosen):
-                block.add(i)
+            self.objective.look(old.chosen.values, self.targets - self.center).add_all()
         if self._validation is None:
             rows = old.rows.values
             self.objective.put_rows(np.arange(n_rows(rows)), rows, old.shares, self.centered_validation_targets)

@@ -26,6 +26,7 @@ from modicum.select.objectives.projected_error import ProjectedError
 from modicum.select.objectives.variance import VarianceReduction
 
 USEFUL_PER_ACTIVE, USEFUL_ROWS = 40, 2000  # validation rows, per active row and at least: more change little
+BLOCKS_PER_DOUBLING = 16  # sums are translated once per block: later ones change what was learned less
 HISTORY = ("n_seen", "value", "swaps", "error", "noise")
 HISTORY_AND_SCALARS = 512 * 8 * len(HISTORY) + 1024  # bytes
 PREDICT_TILE = 2048  # rows per tile of predictions
@@ -53,9 +54,9 @@ class SparseGPRegressor(Regressor):
 
     Guarantee: none on the error. The standard deviations of `predict` are calibrated on rows that were predicted
     before they were learned or, where the order of rows has made those harder than others, on the validation sample.
-    Cost: O(W K) time per row for K active and W validation rows, and O(W K^2) per step of a fit of hyper-parameters,
-    about ten steps each time the stream has doubled; memory O(W (K + d) + K^2). Within a call, scratch of
-    W x (512 + 3 K) numbers.
+    Cost: O(W (d + K / 8)) time per row for K active and W validation rows, as most candidates are only estimated, and
+    O(K^3) per swap and per step of a fit of hyper-parameters, about ten steps each time the stream has doubled; memory
+    O(W (K + d) + K^2). Within a call, scratch of W x (512 + 3 K) numbers.
 
     Parameters
     ----------
@@ -194,7 +195,9 @@ class SparseGPRegressor(Regressor):
             self._history = History(*HISTORY)
         first = 0
         while first < n_rows(X):
-            block = slice(first, first + max(CANDIDATES_PER_BLOCK, settings.n_initial - self._model.count))
+            count = self._model.count
+            size = max(CANDIDATES_PER_BLOCK, settings.n_initial - count, count // BLOCKS_PER_DOUBLING)
+            block = slice(first, first + size)
             self._model.learn(take(X, block), y[block], row_ids[block], settings, self._rng)
             self._settle()
             first = block.stop

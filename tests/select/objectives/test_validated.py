@@ -8,8 +8,9 @@ import pytest
 from modicum import state
 from modicum.kernels import RBF, Matern32
 from modicum.kernels.projected_process import JITTER, inverse_factor
+from modicum.select.objectives import projected_error
 from modicum.select.objectives.error import PredictionError
-from modicum.select.objectives.projected_error import ProjectedError
+from modicum.select.objectives.projected_error import Estimate, ProjectedError
 from modicum.select.objectives.variance import VarianceReduction
 from modicum.select.swaps import grow, improve
 
@@ -272,3 +273,62 @@ def test_parameters_are_checked():
     with pytest.raises(ValueError, match="PredictionError: kernel must be"):
         PredictionError("none such").fitted(np.zeros((3, 1)))
     assert repr(PredictionError("rbf", 0.2)) == "PredictionError('rbf', 0.2)"
+
+
+def crowded(n_chosen, n_rows, seed=0):
+    """A set on so many validation rows that estimates pay, and the rows it was chosen from."""
+    X, y = data(n_rows + 400, seed)
+    F = ProjectedError(KERNEL, NOISE).empty_set(X, n_chosen, n_rows)
+    weights = np.random.default_rng(seed).uniform(0.5, 1.5, n_rows)
+    F.put_rows(np.arange(n_rows), X[:n_rows], weights / weights.sum(), y[:n_rows])
+    F.look(X[:n_chosen], y[:n_chosen]).add_all()
+    return F, X[n_rows:], y[n_rows:]
+
+
+def test_estimates_with_all_rows_are_the_exact_gains():
+    F, B, y_B = crowded(8, 300)
+    assert np.allclose(Estimate(F, 1).swap_gains(B), F.look(B, y_B).swap_gains()[0], atol=1e-12)
+
+
+def test_promising_candidates_are_those_that_gain_most(monkeypatch):
+    monkeypatch.setattr(projected_error, "ESTIMATE_ROWS", 150)
+    found_shares = []
+    for seed in range(3):
+        F, B, y_B = crowded(12, 1200, seed)
+        gains, _ = F.look(B, y_B).swap_gains()
+        least = np.sort(gains)[-40]  # of 400
+        found = F.promising(B, least)
+        assert len(found) <= 100
+        assert (np.diff(found) > 0).all()
+        found_shares.append(np.isin(np.flatnonzero(gains > 1.2 * least), found).mean())
+    assert np.mean(found_shares) > 0.9
+
+
+def test_with_few_validation_rows_all_candidates_are_promising():
+    F, B, _ = crowded(12, 1200)
+    assert len(F.promising(B, np.inf)) == len(B)
+
+
+def test_errors_of_smooth_functions_never_rise_by_swaps():
+    """Chosen rows that are nearly copies: without the digits of the smallest pivots, swaps would raise the error."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(500, 2))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=500)
+    F = ProjectedError(2.0 * RBF([1.0, 4.0]), 0.04).empty_set(X, 20, 500)
+    F.put_rows(np.arange(500), X, np.full(500, 1 / 500), y)
+    F.look(X[:20], y[:20]).add_all()
+    block = F.look(X[20:], y[20:])
+    for _ in range(4):
+        before, swapped = F.value, improve(block, None, 1e-5)
+        assert F.value >= before + 0.99e-5 * len(swapped)
+
+
+def test_rows_that_join_together_make_the_same_set():
+    X, y = data(30)
+    sets = [ProjectedError(KERNEL, NOISE).empty_set(X, 30, 50) for _ in range(2)]
+    sets[0].look(X, y).add_all()
+    block = sets[1].look(X, y)
+    for i in range(30):
+        block.add(i)
+    assert np.allclose(sets[0].M, sets[1].M, rtol=1e-12)
+    assert all(np.array_equal(F.chosen.values, X) and np.array_equal(F.targets, y) for F in sets)

@@ -116,6 +116,10 @@ class LogDet(Part):
         """Prepare candidates; `shared` is what `share` gave for them, if several sets look at them."""
         return LogDetBlock(self, candidates, shared)
 
+    def promising(self, candidates: Any, min_gain: float) -> np.ndarray:
+        """The candidates that may gain `min_gain` by a swap: all, as exact gains are cheap."""
+        return np.arange(n_rows(candidates))
+
 
 class LogDetBlock:
     """Candidates with their kernel values against the chosen rows, kept up to date as the set changes.
@@ -172,6 +176,11 @@ class LogDetBlock:
         F.inverse.append(self.K[i, :slot], self._own[i])
         self._fill(i, slot, start)
         return slot
+
+    def add_all(self) -> None:
+        """All candidates join, in their order."""
+        for i in range(len(self.v)):
+            self.add(i)
 
     def swap(self, i: int, slot: int, start: int = 0) -> None:
         """Candidate i replaces the row in `slot`. Candidates before `start <= i` no longer need scores."""

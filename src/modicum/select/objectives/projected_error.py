@@ -14,24 +14,34 @@ pivot = c - m u and e = b_B - m beta, joining lowers L by e^2 / pivot, and repla
 
     (e + u_j beta_j / M^-1_jj)^2 / (pivot + u_j^2 / M^-1_jj) - beta_j^2 / M^-1_jj
 
-as in stepwise regression. So K_AW O K_WB is the only large product, and after a swap only one column of it is new: a
-block keeps it up to date in O(|W| |B|), and scoring a candidate again costs O(|A|^2).
+as in stepwise regression. So K_AW O K_WB and K_BW O K_WB are the only large products: with them, scoring a candidate
+again costs O(|A|^2) and a swap one factorization of M.
 
 Kernel values of smooth functions are nearly collinear: pivots are a billion times smaller than the entries of M. So
 everything is computed from the inverse J of the triangular factor of M, M^-1 = J'J, which is recomputed after each
-change: half of the digits would be lost with M^-1 itself.
+change. Updates of M^-1 would lose half of the digits, and those of J by reflections nearly as many: where a row leaves
+that another one nearly copies, the inverse shrinks by orders of magnitude.
+
+Few candidates gain, and `Estimate` finds them for a fraction of the cost: e of all validation rows needs no product
+with the features (e = K_BW O r - s2 K_BA beta with the residuals r); for u and the pivot a part of the rows is enough.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from modicum.kernels.projected_process import JITTER, ROUNDING, Solution, jittered
 from modicum.numeric.parallel import run_tiles
-from modicum.rows import take
+from modicum.rows import n_rows, put_values, take
 from modicum.rules.invariants import Array
 from modicum.select.objectives.logdet import UNSTARTED
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
+
+ESTIMATE_PER_CHOSEN, ESTIMATE_ROWS = 5, 1000  # rows to estimate u and pivots from, per chosen row and at least
+WORTHWHILE = 2  # times as many validation rows pay for the estimate
+PROMISING = 4  # at most one candidate in this many is compared exactly
+ROWS_PER_TILE = 128  # with 2,048 candidates, 2 MiB of kernel values: they stay in cache
 
 
 class ProjectedError(Validated):
@@ -83,6 +93,15 @@ class ProjectedError(Validated):
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ProjectedBlock":
         return ProjectedBlock(self, candidates, y, shared)
 
+    def promising(self, candidates: Any, min_gain: float) -> np.ndarray:
+        """The candidates, in their order, of which a swap is estimated to gain `min_gain`; all if that is not cheap."""
+        rows, enough = len(self.rows), max(ESTIMATE_ROWS, ESTIMATE_PER_CHOSEN * self.n_chosen)
+        if rows < WORTHWHILE * enough:
+            return super().promising(candidates, min_gain)
+        gains = Estimate(self, rows // enough).swap_gains(candidates)
+        best = np.argsort(-gains, kind="stable")[: -(-len(gains) // PROMISING)]
+        return np.sort(best[gains[best] > min_gain])
+
     def fit(self) -> Solution:
         """beta and J of the chosen rows."""
         return Solution.of(self.M, self.weighted_targets @ self._sample_features)
@@ -131,41 +150,124 @@ class ProjectedBlock(ValidatedBlock):
         super().__init__(objective, candidates, y, shared)
         F, n, weights = objective, objective.n_chosen, objective.weights
         self.m = np.zeros((len(self.own), F.limit))
-        self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values)
-
-        def multiply(tile: slice) -> None:
-            self.m[tile, :n] += (self.to_rows[tile] * weights) @ F.features.values[:, :n]
-
-        run_tiles(multiply, len(self.own), TILE)
+        self.m[:, :n] = F.noise * F.kernel(candidates, F.chosen.values) + self._times(F.features.values[:, :n])
         self.c = F.noise * (1 + JITTER) * self.own + np.einsum("bw,bw,w->b", self.to_rows, self.to_rows, weights)
         self.b = self.to_rows @ F.weighted_targets
+        self.least = _least_pivots(F, self.own, self.c)
         self.fit = F.fit()
+
+    def _times(self, features: np.ndarray) -> np.ndarray:
+        """K_BW O times features (W, .)."""
+        out, weights = np.empty((len(self.own), features.shape[1])), self.objective.weights
+
+        def multiply(tile: slice) -> None:
+            np.matmul(self.to_rows[tile] * weights, features, out=out[tile])
+
+        run_tiles(multiply, len(self.own), TILE)
+        return out
+
+    @cached_property
+    def _among(self) -> np.ndarray:
+        """K_BW O K_WB: what the candidates add to each other's m."""
+        return self._times(self.to_rows.T)
+
+    def add_all(self) -> None:
+        F = self.objective
+        if F.n_chosen or len(F.rows):
+            super().add_all()
+            return
+        F.chosen.put(np.arange(len(self.own)), self.candidates)
+        F.targets = self.targets
+        F._compute()
 
     def _take(self, i: int, slot: int) -> None:
         F, one, n = self.objective, slice(i, i + 1), self.objective.n_chosen
         row, target = take(self.candidates, one), None if self.targets is None else self.targets[one]
         F.fill(slot, row, self.m[i, :n], self.c[i], self.to_rows[i], target)
-        self.m[:, slot] = F.noise * F.kernel(self.candidates, row)[:, 0] + self.to_rows @ (F.weights * self.to_rows[i])
-        self.fit = F.fit()
+        self.fit = Solution.of(F.M, put_values(self.fit.b, np.array([slot]), self.b[i : i + 1]))
+        self.m[:, slot] = F.noise * F.kernel(self.candidates, row)[:, 0] + self._among[:, i]
 
     def _gains(self, tile: slice) -> np.ndarray:
         _, pivot, e = self._compare(tile)
         return e**2 / pivot / max(1, len(self.objective.rows))
 
     def _swap_gains(self, tile: slice) -> np.ndarray:
-        own, beta = self.fit.inverse_diagonal, self.fit.beta
         half, pivot, e = self._compare(tile)
-        u = half @ self.fit.J
-        e = e[:, None] + u * (beta / own)
-        return (e**2 / (pivot[:, None] + u**2 / own) - beta**2 / own) / max(1, len(self.objective.rows))
+        return _swap_gains(self.fit, half @ self.fit.J, pivot, e) / max(1, len(self.objective.rows))
 
     def _compare(self, tile: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """J m, pivot and e of candidates."""
-        m, c = self.m[tile, : self.objective.n_chosen], self.c[tile]
-        half = m @ self.fit.J.T
-        least = np.maximum(self.objective.noise * JITTER * self.own[tile], ROUNDING * c)  # no pivot is smaller
-        least = np.maximum(least, np.finfo(float).tiny)  # a row whose kernel values are all zero gains nothing
-        return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least), self.b[tile] - m @ self.fit.beta
+        m = self.m[tile, : self.objective.n_chosen]
+        half, pivot = _pivots(self.fit.J, m, self.c[tile], self.least[tile])
+        return half, pivot, self.b[tile] - m @ self.fit.beta
+
+
+class Estimate:
+    """Gains of the swaps of candidates, with u and pivots of every `step`-th validation row.
+
+    The errors e are those of all rows: of fewer, they would be mostly noise. Pivots come out a little too small, as the
+    chosen rows explain a few rows better than all of them, so that rather too many candidates seem to gain.
+    """
+
+    def __init__(self, objective: ProjectedError, step: int):
+        F = self.objective = objective
+        self.fit = F.fit()
+        self.residuals = F.weights * (F.row_targets - F._sample_features @ self.fit.beta)
+        self.part = np.arange(0, len(F.rows), step)
+        self.rest = np.delete(np.arange(len(F.rows)), self.part)
+        self.weights = F.weights[self.part] * (len(F.rows) / len(self.part))
+        self.features = F._sample_features[self.part]
+        K = jittered(F.kernel(F.chosen.values, F.chosen.values))
+        self.J = Solution.of(_moments(self.features, self.weights) + F.noise * K, np.zeros(len(K))).J
+
+    def swap_gains(self, candidates: Any) -> np.ndarray:
+        """The largest gain of each candidate over the rows that it may replace."""
+        F = self.objective
+        part, own, e = take(F.rows.values, self.part), F.kernel.diagonal(candidates), self._rest_of_errors(candidates)
+        out = np.empty(len(own))
+
+        def score(tile: slice) -> None:
+            some = take(candidates, tile)
+            to_part, to_chosen = F.kernel(some, part), F.kernel(some, F.chosen.values)
+            weighted = to_part * self.weights
+            m = F.noise * to_chosen + weighted @ self.features
+            c = F.noise * (1 + JITTER) * own[tile] + np.einsum("bw,bw->b", weighted, to_part)
+            half, pivot = _pivots(self.J, m, c, _least_pivots(F, own[tile], c))
+            errors = e[tile] + to_part @ self.residuals[self.part] - F.noise * (to_chosen @ self.fit.beta)
+            out[tile] = _swap_gains(self.fit, half @ self.J, pivot, errors).max(axis=1)
+
+        run_tiles(score, len(own), TILE)
+        return out / len(F.rows)
+
+    def _rest_of_errors(self, candidates: Any) -> np.ndarray:
+        """K_BW O r over the rows that are in no `part`, from one tile of rows at a time."""
+        F = self.objective
+        sums = np.zeros((-(-len(self.rest) // ROWS_PER_TILE), n_rows(candidates)))
+
+        def add(tile: slice) -> None:
+            rows = self.rest[tile]
+            sums[tile.start // ROWS_PER_TILE] = self.residuals[rows] @ F.kernel(take(F.rows.values, rows), candidates)
+
+        run_tiles(add, len(self.rest), ROWS_PER_TILE)
+        return sums.sum(axis=0)
+
+
+def _least_pivots(F: ProjectedError, own: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """What no pivot is smaller than; a row whose kernel values are all zero gains nothing."""
+    return np.maximum(np.maximum(F.noise * JITTER * own, ROUNDING * c), np.finfo(float).tiny)
+
+
+def _pivots(J: np.ndarray, m: np.ndarray, c: np.ndarray, least: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """J m and pivots of candidates."""
+    half = m @ J.T
+    return half, np.maximum(c - np.einsum("bk,bk->b", half, half), least)
+
+
+def _swap_gains(fit: Solution, u: np.ndarray, pivot: np.ndarray, e: np.ndarray) -> np.ndarray:
+    """What replacing each chosen row by each candidate lowers L by."""
+    own, beta = fit.inverse_diagonal, fit.beta
+    e = e[:, None] + u * (beta / own)
+    return e**2 / (pivot[:, None] + u**2 / own) - beta**2 / own
 
 
 def _moments(F: np.ndarray, weights: np.ndarray) -> np.ndarray:

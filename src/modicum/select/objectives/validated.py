@@ -108,6 +108,10 @@ class Validated(Part):
     def look(self, candidates: Any, y: np.ndarray | None = None, shared: np.ndarray | None = None) -> "ValidatedBlock":
         """Prepare candidates; `shared` is what `share` gave for them, if several sets look at them."""
 
+    def promising(self, candidates: Any, min_gain: float) -> np.ndarray:
+        """The candidates that may gain `min_gain` by a swap: all, unless a subclass knows better."""
+        return np.arange(n_rows(candidates))
+
     @property
     def _sample_features(self) -> np.ndarray:
         """Features of the validation rows (W, K); a view."""
@@ -202,6 +206,11 @@ class ValidatedBlock:
         slot = self.objective.n_chosen
         self.swap(i, slot)
         return slot
+
+    def add_all(self) -> None:
+        """All candidates join, in their order."""
+        for i in range(len(self.own)):
+            self.add(i)
 
     def swap(self, i: int, slot: int) -> None:
         """Candidate i takes a slot: that of a chosen row, or the one after the last."""
