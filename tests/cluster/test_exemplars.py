@@ -507,7 +507,7 @@ class TestBudget:
     def test_more_rows_than_useful_are_not_kept(self, budget):
         model = ExemplarClustering(5, budget=budget, random_state=0).fit(blobs(4000))
         assert len(model.validation_rows_) == 3000
-        assert ExemplarClustering(200, budget=budget).plan(3, np.float32).rows == 200 + 32 * 200
+        assert ExemplarClustering(100, budget=budget).plan(3, np.float32).rows == 100 + 80 * 100
 
     def test_n_validation_is_not_changed_midway(self):
         model = ExemplarClustering(5, n_validation=50, random_state=0).partial_fit(blobs(200))

@@ -50,7 +50,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     the exemplar whose replacement raises F most, if it raises F by `min_gain`.
 
     Guarantee: about half the best possible F on the validation sample, once no swap gains more; see `guarantee`.
-    Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; within a call, scratch of 16 MiB and two
+    Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows; within a call, scratch of 24 MiB and three
     copies of the validation rows.
 
     Parameters
@@ -60,7 +60,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     budget : int, str or None, default="64 MiB"
         A bound on everything held: a number of rows, exemplars and validation rows together, or a size in bytes.
     n_validation : int or None, default=None
-        Validation rows to keep. None: 32 per exemplar (or 3,000 if that is more), or what the budget allows;
+        Validation rows to keep. None: 80 per exemplar (or 3,000 if that is more), or what the budget allows;
         further ones would cost time in proportion and change little.
     dissimilarity : str, callable or Dissimilarity, default="sqeuclidean"
         "sqeuclidean", "euclidean", "cosine", any metric name of scikit-learn; "edit-distance" of strings; a function of
@@ -131,7 +131,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     gomes2010, Algorithm 1, eq. 3.6, Corollary 1, Theorem 4, Appendix II. schubert2021 (all swaps of a candidate from
     one scan). Departures: several swaps per block by default; a phantom that is far by default; `min_gain` is relative;
     the validation sample is updated along the stream instead of being drawn beforehand; its rows do not
-    represent themselves; at the end of a stream they are offered once more (`refine`); with 8,192 validation rows or
+    represent themselves; at the end of a stream they are offered once more (`refine`); with 4,000 validation rows or
     more, eager swaps are first estimated on an eighth of them, and only the best fifth of a block is scored in full.
     """
 

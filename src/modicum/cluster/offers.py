@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from modicum.cluster.racing import Race
-from modicum.cluster.screening import Screen
+from modicum.cluster.screening import PER_BLOCK, Screen
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import Real, Whole
 from modicum.select.apart import ApartBlock, Close
@@ -77,17 +77,20 @@ class Offers(Part):
 
         `excluded` are slots of the validation rows on which these candidates are not scored, -1 for none.
         """
-        size, prepared = rules.block_size(F), F.prepare()
+        prepared, first = F.prepare(), 0
         self.rounding = F.dissimilarity.rounding(prepared.rows)
-        for first in range(0, n_rows(X), size):
+        while first < n_rows(X):
+            screens = rules.may_screen and Screen.pays(F)
+            size = rules.block_size(F) * (PER_BLOCK if screens else 1)
             block = slice(first, min(first + size, n_rows(X)))
             best = np.arange(block.start, block.stop)
-            if rules.may_screen and Screen.pays(F):
+            if screens:
                 screen = Screen(F, rng)
                 best = first + screen.best(take(X, block), excluded[block])
                 self.n_evaluations += (block.stop - first) * screen.n_rows
             changes = self._offer_block(F, take(X, best), prepared, excluded[best], rules, rng)
             changes = [(int(best[i]) - first, slot) for i, slot in changes]
+            first = block.stop
             count = block.stop - block.start
             self.n_candidates += count
             self.n_swaps += len(changes)

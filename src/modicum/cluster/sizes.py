@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from modicum.rules.budget import Plan, as_budget, format_bytes
 
-USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 32, 3000  # validation rows by default, the larger of both: more change little
+USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 80, 3000  # validation rows by default, the larger of both: more change little
 HISTORY_BYTES = 20 * 1024  # 426 records
 SCALAR_BYTES = 512  # of single numbers
 
