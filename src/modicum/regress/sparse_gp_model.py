@@ -96,8 +96,8 @@ class SparseGPModel(Part):
         fixed = objective.set_bytes(n_active, 0, row_bytes)
         judged = objective.set_bytes(n_active, 1, row_bytes) - fixed if objective.needs_validation else row_bytes
         return {
-            # a validation row comes with its target, key, weight, id and share
-            "validation_rows_and_their_kernel_values": n_validation * (judged + 5 * 8),
+            # a validation row comes with its target, key, weight, id, share and weight for outliers
+            "validation_rows_and_their_kernel_values": n_validation * (judged + 6 * 8),
             "active_rows_and_their_matrices": fixed + 2 * 8 * n_active,  # targets and ids
             "sums_over_all_rows": 8 * (n_active + 2) ** 2 if projected else 0,
             "errors": 3 * 8 * WINDOW,
