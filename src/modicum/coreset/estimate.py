@@ -12,6 +12,8 @@ import numpy as np
 from modicum.coreset.bucket import Bucket
 from modicum.numeric.nearest import nearest
 
+MIN_REGRESSION = 4  # points in a cell for a slope: with three, two parameters leave one degree of freedom
+
 
 class CostEstimate(NamedTuple):
     """With the given confidence, the cost of all rows is within `error_bound` of `value`."""
@@ -38,7 +40,7 @@ def uncertain_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.
     """Squared distances of points to their nearest centers, minus those whose sum is exact by calibration.
 
     If all points of a cell had the same nearest center, its cost would be exact. So the distance to the center nearest
-    to the cell's mean is subtracted.
+    to the cell's mean is subtracted, and then what the squared distance from that mean explains: its sum is exact too.
     """
     if not bucket.calibrated:
         return gaps
@@ -46,7 +48,28 @@ def uncertain_gaps(bucket: Bucket, centers: np.ndarray, gaps: np.ndarray) -> np.
     weights = np.add.reduceat(bucket.weights, bucket.starts)
     means = np.add.reduceat(bucket.weights[:, None] * bucket.points, bucket.starts) / weights[:, None]
     steps = bucket.points - np.repeat(centers[nearest(means, centers)[0]], sizes, axis=0)
-    return gaps - np.einsum("ij,ij->i", steps, steps)
+    scatter = bucket.points - np.repeat(means, sizes, axis=0)
+    return _unexplained(
+        bucket, gaps - np.einsum("ij,ij->i", steps, steps), np.einsum("ij,ij->i", scatter, scatter), sizes, weights
+    )
+
+
+def _unexplained(
+    bucket: Bucket, values: np.ndarray, known: np.ndarray, sizes: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Residuals of the regression of values on (1, known) within cells; a single point explains nothing."""
+
+    def means(numbers: np.ndarray) -> np.ndarray:
+        return np.repeat(np.add.reduceat(bucket.weights * numbers, bucket.starts) / weights, sizes)
+
+    several = np.repeat(sizes > 1, sizes)
+    values = np.where(several, values - means(values), values)
+    known = known - means(known)
+    both, squares, counts = means(known * values), means(known**2), np.repeat(sizes, sizes)
+    enough = (counts >= MIN_REGRESSION) & (squares > 0)
+    slopes = np.divide(both, squares, out=np.zeros_like(both), where=enough)
+    # one more parameter was fitted than the variance allows for
+    return (values - slopes * known) * np.sqrt(np.where(enough, (counts - 1) / np.maximum(counts - 2, 1), 1.0))
 
 
 def _variance(bucket: Bucket, values: np.ndarray) -> float:
