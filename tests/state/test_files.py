@@ -100,7 +100,7 @@ def test_dtypes_and_shapes_are_covered_by_the_digest():
 
 
 def blocks():
-    return modicum.BlockGreedy(12, block_size=4, random_state=0).fit(X)
+    return modicum.BlockGreedy(12, block_size=4, neighbors=10, random_state=0).fit(X)
 
 
 def thin(learner):
