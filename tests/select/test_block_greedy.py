@@ -232,15 +232,15 @@ def groups(count=40, each=80):
 
 def test_sorted_rows_find_room():
     """Rows of a new region must not replace each other alone."""
-    X, params = groups(), {"kernel": RBF(3.0)}
+    X, params = groups(), {"kernel": RBF(2.0)}
     exact = OnlineGreedy(100, **params).fit(X)
     blocks = BlockGreedy(100, block_size=5, neighbors=10, random_state=0, **params).fit(X)
-    assert blocks.value_ > 0.97 * exact.value_
+    assert blocks.value_ > 0.98 * exact.value_
 
 
 @pytest.mark.parametrize("neighbors", [None, 10])
 def test_shards_that_differ_merge(neighbors):
-    X, params = groups(), {"kernel": RBF(3.0)}
+    X, params = groups(), {"kernel": RBF(2.0)}
     one = OnlineGreedy(100, **params).fit(X)
     make = BlockGreedy(100, block_size=5, neighbors=neighbors, random_state=0, **params)
     first, *others = (BlockGreedy(**make.get_params()).fit(part) for part in np.split(X, 8))
