@@ -288,7 +288,7 @@ def test_polars_and_arrow_are_rows():
 def test_sorted_files_are_prepared_by_rows_from_all_over(tmp_path):
     rows = pd.DataFrame({"x": np.sort(np.random.default_rng(0).normal(1000, 100, 20_000)), "c": ["a", "b"] * 10_000})
     rows.to_parquet(tmp_path / "sorted.parquet")
-    model = make_pipeline(TableEncoder(1000), modicum.OnlineKMeans(3)).learn(tmp_path / "sorted.parquet")
+    model = make_pipeline(TableEncoder(1000), modicum.Reservoir(3)).learn(tmp_path / "sorted.parquet")
     column = model.encoder_._columns[0]
     assert abs(column.center - 1000) < 20
     assert abs(column.scale - 100) < 20
