@@ -1,6 +1,6 @@
 """Figure 4 (right) of gomes2010: test error on KIN40K against the number of active rows, for three objectives.
 
-    python benchmarks/papers/gomes2010_kin40k.py [--active 200 400] [--validation 2000] [--quick]
+    python benchmarks/papers/gomes2010_kin40k.py [--active 200 400] [--validation 2000] [--add] [--quick]
 
 10,000 training and 30,000 test rows of 8 columns; one pass. Hyper-parameters (a width for each column, signal, noise)
 by marginal likelihood on 2,000 random rows, then given to all. A Gaussian process on K active rows chosen with W
@@ -8,9 +8,10 @@ validation rows, by the error there (the paper's L-hat), by the variance left th
 (F_H, which needs no validation rows). Beside them the projected process, which learns from all rows.
 
 The paper shows curves, not numbers: for K up to 600 both objectives with validation rows beat the
-log-determinant, whatever W is.
+log-determinant, whatever W is. With --add, rows of the present result stay for the K and W that are not measured now.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -21,9 +22,10 @@ from modicum.datasets import kin40k
 from modicum.kernels.marginal_likelihood import fit_hyperparameters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from common import GREY, MIB, OURS, PEER, THIRD, Meter, Result, arguments, figures
+from common import GREY, MIB, OURS, PEER, RESULTS, THIRD, Meter, Result, arguments, commit, figures
 
 COMMAND = "python benchmarks/papers/gomes2010_kin40k.py"
+BUDGET = "512 MiB"  # more than any of these sizes needs
 KINDS = {"error": "active", "variance": "active", "logdet": "active", "projected": "projected"}
 COLORS = {"error": OURS, "variance": PEER, "logdet": GREY, "projected": THIRD}
 COLUMNS = [
@@ -60,6 +62,7 @@ def grid(data, kernel, noise, active, validation, seed):
                     noise=noise,
                     objective=objective,
                     predictor=predictor,
+                    budget=BUDGET,
                     random_state=seed,
                 )
                 with Meter() as meter:
@@ -71,7 +74,19 @@ def grid(data, kernel, noise, active, validation, seed):
     return rows
 
 
-def plot(result, rows, validation):
+def with_earlier(rows):
+    """These rows and those of the present result for other K and W; each states its commit."""
+    earlier = json.loads((RESULTS / "gomes2010_kin40k.json").read_text())
+    found = {(row["K"], row["W"] or 0, row["kind"]): row for row in earlier["tables"]["grid"]["rows"]}
+    for row in found.values():
+        row.setdefault("commit", earlier["commit"])
+    found |= {(row["K"], row["W"] or 0, row["kind"]): {**row, "commit": commit()} for row in rows}
+    kinds = list(KINDS)
+    return [found[key] for key in sorted(found, key=lambda key: (key[0], kinds.index(key[2]), key[1]))]
+
+
+def plot(result, rows):
+    validation = sorted({row["W"] for row in rows} - {None})
     plt = figures()
     figure, panels = plt.subplots(1, len(validation), figsize=(4 * len(validation), 4), sharey=True, squeeze=False)
     for axes, W in zip(panels[0], validation, strict=True):
@@ -103,6 +118,7 @@ def main():
         __doc__,
         active={**sizes, "default": [200, 400, 600, 800, 1000], "help": "active rows"},
         validation={**sizes, "default": [2000, 6000, 10000], "help": "validation rows"},
+        add={"action": "store_true", "help": "to the present result"},
     )
     full = (args.active, args.validation, 10_000, 2000)
     active, validation, n, count = ((30, 60), (500, 1000), 2000, 500) if args.quick else full
@@ -112,6 +128,9 @@ def main():
     result.content["hyper_parameters"] = {"kernel": str(kernel), "noise": noise, **meter.facts()}
     SparseGPRegressor(5, kernel=kernel, noise=noise).fit(X[:300], y[:300])  # compiles what is compiled
     rows = grid((X[:n], y[:n], X_test, y_test), kernel, noise, active, validation, args.seed)
+    if args.add:
+        rows = with_earlier(rows)
+        result.content |= {name: sorted({row[name] for row in rows} - {None}) for name in ("K", "W")}
     result.table("grid", COLUMNS, rows)
     bars(result, rows)
     result.note(f"The fit of hyper-parameters to {count:,} rows took {meter.seconds:.1f} s and is not in the seconds.")
@@ -119,7 +138,7 @@ def main():
         "After the pass the validation rows are offered once more, as `fit` does. Projected: active rows are chosen "
         "for the error of the projected process."
     )
-    plot(result, rows, validation)
+    plot(result, rows)
     result.write()
 
 
