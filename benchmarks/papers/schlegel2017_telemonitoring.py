@@ -344,8 +344,7 @@ def notes(result, first):
     )
     result.note(
         "As printed: which prototype is removed depends on its block alone (errata of the pseudo-code are corrected). "
-        "Ours also uses the ten most similar prototypes. The paper's variants without clustering and without exchanges "
-        "between blocks are not in the library."
+        "The paper's variants without clustering and without exchanges between blocks are in schlegel2017_variants.py."
     )
     result.note("SieveStreaming has levels a factor of 1.1 apart; the paper's 1.01 takes ten times as many sets.")
 
