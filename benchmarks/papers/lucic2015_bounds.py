@@ -189,6 +189,8 @@ def plot(result, tables, level):
         axes.plot([row[x] for row in rows], [row["measured"] for row in rows], "o-", ms=4, color=OURS, label="measured")
         axes.plot([row[x] for row in rows], [row["bound"] for row in rows], "--", color=THIRD, label="bound")
         axes.set(title=title, xlabel=words, xscale="log", yscale="log")
+        axes.set_xticks([row[x] for row in rows], [f"{row[x]:,}" for row in rows])
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.legend(fontsize=8)
     result.figure(figure)
     plt.close(figure)
