@@ -178,6 +178,7 @@ def plot(result, tables):
             axes.set(xscale="log", yscale="log", ylabel="seconds")
             axes.set_xticks([*map(place, rows)], [f"{place(row):,g}" for row in rows])
             axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+            axes.tick_params(axis="x", labelsize=7)
             axes.legend(fontsize=8)
         column[0].set(title=f"{name}: {problem.words.format(problem.level)}", xlabel="rows")
         column[1].set(title=f"{name}: all rows", xlabel=problem.axis)
