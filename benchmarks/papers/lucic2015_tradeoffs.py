@@ -4,14 +4,14 @@
 
 Centers of SYNTHETIC (100,000 x 100, k = 100) and KDD2004BIO (144,879 of its 145,751 rows x 74, k = 150), and Gaussian
 mixtures with full covariances of KDD Cup 99 (494,021 x 33, k = 50; the paper has YAHOO! WEBSCOPE R6A, k = 200) and with
-diagonal ones of KDD2004BIO's standardized columns (k = 30). With --only, the others are those of the present result. The
-oracles know the quickest summary for a risk, out of all those tried: of 500 to 20,000 points, of 2,500 to 80,000 rows,
-six runs each (mixtures: up to 16,000 points, 10,000 to 320,000 rows, three runs). ORACLE-C summarizes rows to a
-coreset; ORACLE-U takes as many random rows, up to 80,000, and makes no summary. TRAM has no prior knowledge: it has n
-rows to learn from and n / 4 held out; its time is that of all rounds together, as many runs. Risks are on held-out
-rows, and relative to the lowest of all medians: times it, or nats above it for mixtures; the paper has absolute ones in
-its plots, without numbers. First row of the figure: time for one risk against n. Second row: time with all rows against
-the risk. Seconds are those that the processor worked, on one thread: a busy machine hardly changes them.
+diagonal ones of KDD2004BIO, columns standardized (k = 30). The oracles know the quickest summary for a risk, out of all
+those tried: of 500 to 20,000 points, of 2,500 to 80,000 rows, six runs each (mixtures: up to 16,000 points and 320,000
+rows, three runs). ORACLE-C summarizes rows to a coreset; ORACLE-U takes as many random rows, up to 80,000, and makes no
+summary. TRAM has no prior knowledge: it has n rows to learn from and n / 4 held out; its time is that of all rounds
+together, as many runs. Risks are on held-out rows, and relative to the lowest of all medians: times it, or nats above
+it for mixtures; the paper has absolute ones in its plots, without numbers. First row of the figure: time for one risk
+against n. Second row: time with all rows against the risk. Seconds are those that the processor worked, on one thread:
+a busy machine hardly changes them. With --only, all others are those of the present result.
 """
 
 import json
