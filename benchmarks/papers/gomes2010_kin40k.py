@@ -33,7 +33,7 @@ COLUMNS = [
     ("W", "W", "d"),
     ("kind", "objective", ""),
     ("mse", "test MSE", ".4f"),
-    ("seconds", "seconds", ".1f"),
+    ("cpu_seconds", "processor s", ".1f"),
     ("swaps", "swaps", "d"),
     ("extra_mib", "extra MiB", ".0f"),
 ]

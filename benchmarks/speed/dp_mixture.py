@@ -102,7 +102,7 @@ COLUMNS = [
     ("plug_in", "log-likelihood, plug-in", ".2f"),
     ("predictive", "predictive", ".2f"),
     ("components", "components", "d"),
-    ("seconds", "seconds", ".1f"),
+    ("cpu_seconds", "processor s", ".1f"),
     ("extra_mib", "extra MiB", ".0f"),
     ("status", "", ""),
 ]
@@ -219,11 +219,11 @@ def plot(result, groups):
                 scores.plot([row["plug_in"], row["predictive"]], [y, y], "-", lw=1.2, color=color, alpha=0.5)
                 scores.plot(row["predictive"], y, "o", ms=6, mfc="white", color=color)
             scores.plot(row["plug_in"], y, "o", ms=6, color=color)
-            seconds.plot(row["seconds"], y, "o", ms=6, color=color)
+            seconds.plot(row["cpu_seconds"], y, "o", ms=6, color=color)
         y -= 1.5
     scores.set_yticks(list(ticks), list(ticks.values()))
     scores.set(xlabel="log-likelihood of new digits; full: plug-in, hollow: predictive", ylim=(y + 1, 0.8))
-    seconds.set(xlabel="seconds", xscale="log")
+    seconds.set(xlabel="seconds of the processor", xscale="log")
     seconds.xaxis.set_major_formatter("{x:g}")
     result.figure(figure)
     plt.close(figure)
