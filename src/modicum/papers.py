@@ -33,6 +33,7 @@ PAPERS = {
     "dasgupta2009": "Dasgupta. Online clustering. Lecture notes, CSE 291, UC San Diego, 2009.",
     "dawid1984": "Dawid. Statistical theory: the prequential approach. JRSS A 147(2), 1984.",
     "dempster1977": "Dempster, Laird, Rubin. Maximum likelihood from incomplete data via EM. JRSS B 39(1), 1977.",
+    "dredze2008": "Dredze, Crammer, Pereira. Confidence-weighted linear classification. ICML 2008.",
     "efraimidis2006": "Efraimidis, Spirakis. Weighted random sampling with a reservoir. IPL 97(5), 2006.",
     "engel2004": "Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE TSP 52(8), 2004.",
     "fearnhead2004": "Fearnhead. Particle filters for mixture models with an unknown number of components. 2004.",

@@ -4,7 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from modicum import OnlineKMeans, RandomFeatures, Reservoir, TableEncoder, make_pipeline
+from modicum import OnlineKMeans, RandomFeatures, Reservoir, StreamSVC, TableEncoder, make_pipeline
+from modicum.datasets import Generated, autocorrelated
+from modicum.evaluate import prequential
 
 CHANGED = pytest.mark.filterwarnings("ignore:.*beyond.*:modicum.exceptions.DataWarning")  # the preparation says so, too
 
@@ -45,3 +47,29 @@ def test_picks_are_original_rows_of_now():
     picks = pipeline.picks()
     assert (picks.ids >= 900).all()
     np.testing.assert_array_equal(np.asarray(picks.rows["a"]), worlds()[picks.ids, 0])
+
+
+@pytest.mark.parametrize("n_first", [50, 250])
+def test_an_evaluation_tells_the_learner_how_late_labels_are(n_first):
+    """From the first row on, and also where the pipeline begins in the middle of the evaluation."""
+    X, y = Generated(autocorrelated(5, same=0.95), 2000).rows()
+    rows = pa.table({f"c{j}": X[:, j] for j in range(5)} | {"label": y})
+    asked, told = (
+        make_pipeline(TableEncoder(n_first), StreamSVC(half_life="auto", lag=lag), random_state=0) for lag in (150, 0)
+    )
+    scores = [prequential(model, rows, target="label", chunk_size=100, lag=100).score for model in (asked, told)]
+    assert scores[0] == scores[1]
+    assert told.candidates_ == asked.candidates_
+
+
+def test_an_evaluation_tells_a_learner_that_has_begun():
+    X, y = Generated(autocorrelated(5, same=0.95), 2000).rows()
+    encoder = RandomFeatures(20, random_state=0).fit(X)
+    Z, params = encoder.transform(X), {"half_life": "auto", "random_state": 0}
+    alone, pipeline = StreamSVC(**params), make_pipeline(encoder, StreamSVC(**params))
+    scores = [
+        prequential(model.fit(rows[:500], y[:500]), rows[500:], target=y[500:], chunk_size=100, lag=100).score
+        for model, rows in ((alone, Z), (pipeline, X))
+    ]
+    assert scores[0] == scores[1]
+    assert alone.accuracy_ == pipeline.accuracy_

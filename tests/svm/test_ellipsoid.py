@@ -54,12 +54,13 @@ def test_full_decides_before_it_learns():
         assert decisions[i] == pytest.approx(Z[i] @ weights, abs=1e-9)
 
 
-def by_hand(Z, sign, cost):
-    """crammer2009, Figure 1, one column at a time and r = 1 / cost."""
+def by_hand(Z, sign, cost, skips_certain=False):
+    """crammer2009, Figure 1, one column at a time and r = 1 / cost; the rule of dredze2008 with a factor of 1."""
     mean, variance, decisions = np.zeros(WIDTH), np.ones(WIDTH), []
     for z, s, c in zip(Z, sign, cost, strict=True):
         decisions.append(mean @ z)
-        if s * decisions[-1] < 1:
+        is_certain = s * decisions[-1] >= np.sqrt(variance @ z**2)
+        if s * decisions[-1] < 1 and not (skips_certain and is_certain):
             gain = 1 / (variance @ z**2 + 1 / c)
             mean = mean + gain * (1 - s * decisions[-1]) * s * variance * z
             variance = variance - gain * (variance * z) ** 2
@@ -78,6 +79,35 @@ def test_diagonal_is_the_loop_of_the_paper(kind):
     assert machine.n_core == (sign * decisions < 1).sum()
 
 
+def skipping(machine):
+    machine.skips_certain = True
+    return machine
+
+
+@pytest.mark.parametrize("kind", [Diagonal, SparseDiagonal])
+def test_diagonal_skips_what_it_is_certain_of(kind):
+    Z, sign, cost = data()
+    mean, variance, decisions = by_hand(Z, sign, cost, skips_certain=True)
+    machine = skipping(kind(WIDTH))
+    rows = sparse.csr_matrix(Z) if kind is SparseDiagonal else Z
+    np.testing.assert_allclose(machine.learn(rows, sign, cost), decisions, atol=1e-12)
+    np.testing.assert_allclose(machine._variance, variance, atol=1e-12)
+    assert machine.n_core < 0.7 * (sign * decisions < 1).sum()
+
+
+def test_full_is_the_ridge_solution_of_the_rows_that_it_is_not_certain_of():
+    Z, sign, cost = data()
+    machine, learned_rows = skipping(Full(WIDTH)), []
+    for i in range(120):
+        weights, covariance = ridge(*(part[learned_rows] for part in (Z, sign, cost)))
+        margin = sign[i] * (Z[i] @ weights)
+        if margin < min(1.0, np.sqrt(Z[i] @ covariance @ Z[i])):
+            learned_rows.append(i)
+    machine.learn(Z, sign, cost)
+    np.testing.assert_allclose(machine.coef, ridge(Z[learned_rows], sign[learned_rows], cost[learned_rows])[0])
+    assert machine.n_core == len(learned_rows) < 0.7 * learned(Full(WIDTH), (Z, sign, cost))[1].sum()
+
+
 def test_full_takes_sparse_rows():
     Z, sign, cost = data()
     dense, thin = Full(WIDTH), Full(WIDTH)
@@ -87,6 +117,10 @@ def test_full_takes_sparse_rows():
 
 @pytest.mark.parametrize("kind", [Diagonal, SparseDiagonal, Full])
 class TestEveryKind:
+    def test_a_new_machine_has_the_same_rule(self, kind):
+        assert skipping(kind(WIDTH)).blank().skips_certain
+        assert not kind(WIDTH).blank().skips_certain
+
     def rows(self, kind, **options):
         Z, *rest = data(**options)
         return (sparse.csr_matrix(Z) if kind is SparseDiagonal else Z, *rest)

@@ -132,6 +132,28 @@ def test_merging_pairs_those_with_the_same_settings():
     assert field.rows_to_go == 256 - 170
 
 
+def test_those_of_the_same_rule_are_merged():
+    """Those that skip certain rows have the C of others, but not their covariance."""
+
+    def field(*rules):
+        made = tournament([C for C, _ in rules])
+        for entrant, (_, skips_certain) in zip(made.entrants, rules, strict=True):
+            for machine in entrant.machines.all():
+                machine.skips_certain = skips_certain
+        return made
+
+    left, right = field((1.0, False), (1.0, True)), field((1.0, True), (1.0, False))
+    run(left, *data(100))
+    run(right, *data(70, seed=1))
+    expected = {entrant.rule: entrant.machines.machines[0].copied() for entrant in left.entrants}
+    for entrant in right.entrants:
+        expected[entrant.rule].merge(entrant.machines.machines[0])
+    field = merged(left, right)
+    assert {entrant.rule for entrant in field.entrants} == {(1.0, False), (1.0, True)}
+    for entrant in field.entrants:
+        np.testing.assert_array_equal(entrant.machines.machines[0].coef, expected[entrant.rule].coef)
+
+
 def test_merging_those_with_nothing_in_common_but_the_preparation_keeps_the_best():
     left, right = tournament([1.0, 10.0]), tournament([100.0, 1000.0])
     run(left, *data(100))

@@ -2,12 +2,22 @@
 
 import numpy as np
 
-from modicum._jit import compiled_sums
+from modicum._jit import compiled_sums, inlined
+
+
+@inlined
+def is_certain(missing, spread):
+    """Whether a row is on the correct side by a standard deviation of its decision, or more (dredze2008)."""
+    margin = 1.0 - missing
+    return margin > 0.0 and margin * margin >= spread
 
 
 @compiled_sums
-def learn_diagonal(Z, sign, cost, mean, variance, decisions):
-    """Learn dense rows with a variance for each weight. Returns how many rows changed the weights."""
+def learn_diagonal(Z, sign, cost, mean, variance, decisions, skips_certain):
+    """Learn dense rows with a variance for each weight. Returns how many rows changed the weights.
+
+    Rows that violate the margin are learned; with `skips_certain`, only those that are not certain.
+    """
     changes = 0
     for i in range(Z.shape[0]):
         z = Z[i]
@@ -20,6 +30,8 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions):
             spread = 0.0
             for j in range(z.shape[0]):
                 spread += variance[j] * z[j] * z[j]
+            if skips_certain and is_certain(missing, spread):
+                continue
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
             for j in range(z.shape[0]):
@@ -32,7 +44,7 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions):
 
 
 @compiled_sums
-def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
+def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions, skips_certain):
     """The same for sparse rows; the columns of `table` are means and variances."""
     changes = 0
     for i in range(indptr.shape[0] - 1):
@@ -43,7 +55,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
             spread += table[at[a], 1] * z[a] * z[a]
         decisions[i] = decision
         missing = 1.0 - sign[i] * decision
-        if missing > 0.0:
+        if missing > 0.0 and not (skips_certain and is_certain(missing, spread)):
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
             for a in range(z.shape[0]):
@@ -56,7 +68,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions):
 
 
 @compiled_sums
-def learn_full(Z, sign, cost, mean, S, decisions):
+def learn_full(Z, sign, cost, mean, S, decisions, skips_certain):
     """The same for dense rows and a full covariance matrix S."""
     changes = 0
     u = np.empty(mean.shape[0])
@@ -76,6 +88,8 @@ def learn_full(Z, sign, cost, mean, S, decisions):
                 u[j] = total
                 spread += total * z[j]
             if spread < 0.0:  # by rounding: after an outlier, S may have no digits left in this direction
+                continue
+            if skips_certain and is_certain(missing, spread):
                 continue
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]

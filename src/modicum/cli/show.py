@@ -299,7 +299,8 @@ def _setting(candidate: dict[str, Any]) -> str:
     """
     steps = {"center": "centered", "scale": "scaled", "normalize": "of unit length"}
     words = [word if candidate[name] else f"not {word}" for name, word in steps.items() if name in candidate]
-    setting = ", ".join([f"C = {candidate['C']:g}", *words])
+    certain = ["certain rows skipped"] if candidate.get("skips_certain") else []
+    setting = ", ".join([f"C = {candidate['C']:g}", *certain, *words])
     return f"{setting}: {candidate['mistakes']:,.0f} mistakes"
 
 

@@ -22,7 +22,7 @@ from modicum.pipeline.tables import TakesTables, as_written, filled
 from modicum.pipeline.word_counts import WordCounts
 from modicum.rows import BufferedRows, find_slots, n_rows, take
 from modicum.rules.budget import as_budget
-from modicum.rules.invariants import Each, Is, Scope, Violation, Whole
+from modicum.rules.invariants import ABSENT, Each, Is, Scope, Violation, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
 from modicum.state.files import to_bytes
 from modicum.streams import Chunk, Stream, stream
@@ -113,7 +113,9 @@ class StreamPipeline(TakesTables):
         "_stream_number": Whole(0, 2 ** (63 - KEY_BITS)),
         "_n_keys": Whole(0, 2**KEY_BITS),
         "_n_dropped": Whole(),
+        "_late": [ABSENT, Whole()],
     }
+    _late = 0  # the lag that an evaluation has
     _shard: int  # a number that names the stream of one of several shards, whose first rows may be the same
     _waiting: BufferedRows | None
     _fitted: Any  # the fitted steps, a list; None while rows wait
@@ -139,6 +141,11 @@ class StreamPipeline(TakesTables):
         self._told = {
             name: reason for name, reason in ((rows.target, targets), (rows.weight, "weights")) if name is not None
         }
+
+    def _expect_lag(self, rows: int) -> None:
+        self._late = rows
+        if vars(self).get("_fitted") is not None:
+            self._fitted[-1]._expect_lag(rows)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         rows = super()._check_rows(X, reset=reset)
@@ -226,6 +233,7 @@ class StreamPipeline(TakesTables):
         """The learner, with a seed, and with what of its budget the preparations and the records leave."""
         learner = clone(self.steps[-1][1])
         learner._is_prepared = len(preparations) > 0
+        learner._expect_lag(self._late)
         _watch_order_of(learner, preparations)
         params = learner.get_params(deep=False)
         if "random_state" in params and params["random_state"] is None and self.random_state is not None:

@@ -13,7 +13,7 @@ from modicum.kernels.stationary import Stationary
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
 from modicum.svm.clock import Clock
-from modicum.svm.ellipsoid import Constant, Diagonal, Full, SparseDiagonal
+from modicum.svm.ellipsoid import Constant, Diagonal, Ellipsoid, Full, SparseDiagonal
 from modicum.svm.inputs import Inputs, Raw
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
@@ -21,7 +21,7 @@ from modicum.svm.machine import BallMachine, Machine, Size
 from modicum.svm.one_vs_rest import OneVsRest
 from modicum.svm.tournament import Entrant, Tournament
 
-ELLIPSOID_COSTS = (1.0, 10.0, 100.0)  # what C="auto" tries, for rows of unit length
+RULES = ((10.0, False), (0.3, True), (1.0, True))  # what C="auto" tries; True: rows that a machine is certain of are skipped
 BALL_COSTS = (0.1, 1.0, 10.0)
 HALF_LIVES = (64, 256, 1024)  # what half_life="auto" tries, beside None; a finer ladder gains less than 0.2 points
 STEP_COSTS = (0.1, 1.0)  # and machines without any memory but the mean, with these values of C
@@ -104,13 +104,13 @@ class Candidates:
         inputs: list[Raw] = [self._inputs(X, step, memory) for memory in self.memories for step in steps]
         inputs = inputs or [Raw()]
         n_steps = max(1, len(steps))
+        half_life = None if self.half_life == "auto" else self.half_life
+        entrants = [self._entrant(i, *rule, machine, half_life) for i in range(n_steps) for rule in self.rules]
         if self.half_life != "auto":
-            entrants = [self._entrant(i, C, machine, self.half_life) for i in range(n_steps) for C in self.costs]
             return Tournament(inputs, entrants, eliminate=eliminate)
-        entrants = [self._entrant(i, C, machine, None) for i in range(n_steps) for C in self.costs]
         for i in range(n_steps, 2 * n_steps):
-            entrants += [self._entrant(i, self.middle_cost, machine, half_life) for half_life in HALF_LIVES]
-            entrants += [self._entrant(i, C, Constant(len(machine.coef)), None) for C in self.step_costs]
+            entrants += [self._entrant(i, self.middle_cost, False, machine, memory) for memory in HALF_LIVES]
+            entrants += [self._entrant(i, C, False, Constant(len(machine.coef)), None) for C in self.step_costs]
         return Tournament(inputs, entrants, eliminate=eliminate)
 
     def _inputs(self, X: Any, step: tuple[bool, bool, bool], memory: int | None) -> Inputs:
@@ -118,8 +118,11 @@ class Candidates:
         clock = None if memory is None else Clock(memory)
         return Inputs(X.shape[1], center=center, scale=scale, normalize=normalize, constant=self.constant, clock=clock)
 
-    def _entrant(self, inputs: int, C: float, machine: Machine, half_life: Any) -> Entrant:
-        return Entrant(inputs, C, OneVsRest(machine.copied()), None if half_life is None else Clock(int(half_life)))
+    def _entrant(self, inputs: int, C: float, skips_certain: bool, machine: Machine, half_life: Any) -> Entrant:
+        own = machine.copied()
+        if isinstance(own, Ellipsoid):
+            own.skips_certain = skips_certain
+        return Entrant(inputs, C, OneVsRest(own), None if half_life is None else Clock(int(half_life)))
 
     @property
     def memories(self) -> list[int | None]:
@@ -136,15 +139,20 @@ class Candidates:
     @property
     def n_entrants(self) -> int:
         """How many entrants there are for each combination of preparing steps."""
-        alone = len(self.costs)
+        alone = len(self.rules)
         return alone + len(HALF_LIVES) + len(self.step_costs) if self.half_life == "auto" else alone
 
     @property
-    def costs(self) -> list[float]:
-        """Values of C."""
+    def rules(self) -> list[tuple[float, bool]]:
+        """Values of C, and whether rows are skipped that the machine is certain of."""
         if isinstance(self.C, str):
-            return list(ELLIPSOID_COSTS if self.is_ellipsoid else BALL_COSTS)
-        return np.atleast_1d(np.asarray(self.C, np.float64)).tolist()
+            return list(RULES) if self.is_ellipsoid else [(C, False) for C in BALL_COSTS]
+        return [(C, False) for C in np.atleast_1d(np.asarray(self.C, np.float64)).tolist()]
+
+    @property
+    def costs(self) -> list[float]:
+        """Values of C for machines that skip nothing."""
+        return [C for C, skips_certain in self.rules if not skips_certain]
 
     @property
     def middle_cost(self) -> float:
@@ -217,3 +225,4 @@ class Candidates:
         one = self.n_balls == 1
         ball = Ball.size(n_features, self.lookahead) if one else Balls.size(n_features, self.n_balls)
         return WithIntercept.size(ball) if self.fit_intercept else ball
+

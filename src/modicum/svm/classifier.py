@@ -189,6 +189,7 @@ class Classifier(Part):
             {
                 "C": entrant.C,
                 **self.tournament.inputs[entrant.inputs].settings,
+                "skips_certain": entrant.machines.skips_certain,
                 "half_life": entrant.half_life,
                 "mistakes": entrant.mistakes,
             }

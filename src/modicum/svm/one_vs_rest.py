@@ -8,7 +8,7 @@ import numpy as np
 from modicum.rules.invariants import Each, Is, Whole
 from modicum.rules.params import NULL
 from modicum.state.part import Part
-from modicum.svm.ellipsoid import Constant
+from modicum.svm.ellipsoid import Constant, Ellipsoid
 from modicum.svm.machine import BallMachine, Machine
 
 
@@ -107,6 +107,11 @@ class OneVsRest(Part):
     def is_constant(self) -> bool:
         """Whether machines keep the covariance that they began with."""
         return any(isinstance(machine, Constant) for machine in self.all())
+
+    @property
+    def skips_certain(self) -> bool:
+        """Whether machines skip rows that they are certain of."""
+        return any(isinstance(machine, Ellipsoid) and machine.skips_certain for machine in self.all())
 
     def copied(self) -> Self:
         """A copy of the whole state."""

@@ -76,6 +76,11 @@ class Entrant(Part):
         return 0 if self.machines.is_constant else None
 
     @property
+    def rule(self) -> tuple[float, bool]:
+        """C, and whether rows are skipped that the machines are certain of."""
+        return self.C, self.machines.skips_certain
+
+    @property
     def mistakes(self) -> float:
         """Weight of the rows that were misclassified before they were learned."""
         return float(self.totals[0])
@@ -224,7 +229,7 @@ class Tournament(Part):
     def _pairs(self, other: "Tournament", half_life: int | None) -> list[tuple[Entrant, Entrant]]:
         mine = [entrant for entrant in self.entrants if entrant.half_life == half_life]
         same = [(a, b) for a in mine for b in other.entrants if (a.inputs, a.half_life) == (b.inputs, b.half_life)]
-        return [(a, b) for a, b in same if a.C == b.C] or same[:1]
+        return [(a, b) for a, b in same if a.rule == b.rule] or same[:1]
 
 
 def _decisions(Z: Any, coefs: np.ndarray) -> np.ndarray:

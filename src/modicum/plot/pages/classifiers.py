@@ -123,9 +123,15 @@ def _words(weights: np.ndarray, columns: list[str], sign: float) -> str:
     return ", ".join(f"{label(columns[i], MOST_LETTERS)}: {sign * weights[i]:.2g}" for i in order if weights[i] > 0)
 
 
+def _rows_learned(candidate: dict[str, Any]) -> str:
+    return "uncertain" if candidate["skips_certain"] else "margin violations"
+
+
 def _settings(learner: Any) -> Section:
     candidates = learner.candidates_
     columns = [Column.of("C", [one["C"] for one in candidates])]
+    if any(one.get("skips_certain") for one in candidates):
+        columns.append(Column("rows learned", [_rows_learned(one) for one in candidates]))
     for name, words in (("center", "centered"), ("scale", "standardized"), ("normalize", "scaled to unit length")):
         if name in candidates[0]:
             columns.append(Column(words, ["yes" if one[name] else "no" for one in candidates]))
