@@ -68,7 +68,7 @@ def test_an_evaluation_tells_a_learner_that_has_begun():
     Z, params = encoder.transform(X), {"half_life": "auto", "random_state": 0}
     alone, pipeline = StreamSVC(**params), make_pipeline(encoder, StreamSVC(**params))
     scores = [
-        prequential(model.fit(rows[:500], y[:500]), rows[500:], target=y[500:], chunk_size=100, lag=100).score
+        prequential(model.partial_fit(rows[:500], y[:500]), rows[500:], target=y[500:], chunk_size=100, lag=100).score
         for model, rows in ((alone, Z), (pipeline, X))
     ]
     assert scores[0] == scores[1]
