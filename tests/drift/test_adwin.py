@@ -60,6 +60,18 @@ def test_window_is_that_of_the_twin(every):
     assert detector.width < len(values)
 
 
+@pytest.mark.parametrize("count", [1, 4, 6, 7, 63, 1000])
+def test_values_added_together_are_in_the_buckets_of_the_twin(count):
+    values = np.random.default_rng(count).random(1500)
+    detector, twin = Adwin(1e-9, 1000), ListOfBuckets(1e-9, 1000)
+    for part in np.split(values, range(count, len(values), count)):
+        detector.add(part)
+        for value in part:
+            twin.add(value)
+        held = [detector.sums[level, : detector.counts[level]] for level in reversed(range(len(detector.counts)))]
+        np.testing.assert_allclose(np.concatenate(held), [sum(bucket) for bucket in twin.buckets], rtol=1e-12)
+
+
 def test_any_chunks_give_the_same():
     values = steps(np.random.default_rng(0), 0.2, 0.6, 0.3)
     whole, parts = Adwin(), Adwin()

@@ -6,6 +6,8 @@ oldest first. Older values are in higher levels.
 
 import math
 
+import numpy as np
+
 from modicum._jit import compiled, inlined
 
 
@@ -19,19 +21,33 @@ def _drop_first(level, counts, sums, squares):
 
 
 @inlined
-def _insert(value, counts, sums, squares):
-    """Add a bucket of one value; where a level overflows, its two oldest buckets become one of the next level."""
-    level, new, new_square = 0, value, value * value
-    while True:
-        sums[level, counts[level]] = new
-        squares[level, counts[level]] = new_square
-        counts[level] += 1
-        if counts[level] < sums.shape[1] or level + 1 == len(counts):
+def _insert(values, counts, sums, squares, row, new):
+    """Add buckets of one value each; where a level overflows, its oldest pairs of buckets become ones of the next.
+
+    `row` and `new` are scratch: the buckets of a level in their order, and those that are new to it. It is as if values
+    were added one by one, but a level moves its buckets once.
+    """
+    n_new, most = len(values), sums.shape[1] - 1
+    for i in range(n_new):
+        new[i, 0], new[i, 1] = values[i], values[i] * values[i]
+    for level in range(len(counts)):
+        held = counts[level]
+        for i in range(held):
+            row[i, 0], row[i, 1] = sums[level, i], squares[level, i]
+        for i in range(n_new):
+            row[held + i, 0], row[held + i, 1] = new[i, 0], new[i, 1]
+        total = held + n_new
+        n_new = (total - most + 1) // 2 if total > most else 0  # pairs, so that `most` buckets are left or one less
+        for i in range(n_new):
+            new[i, 0] = row[2 * i, 0] + row[2 * i + 1, 0]
+            new[i, 1] = row[2 * i, 1] + row[2 * i + 1, 1]
+        counts[level] = total - 2 * n_new
+        for i in range(counts[level]):
+            sums[level, i], squares[level, i] = row[2 * n_new + i, 0], row[2 * n_new + i, 1]
+        for i in range(counts[level], most + 1):  # so that the state is the same however values come
+            sums[level, i] = squares[level, i] = 0.0
+        if n_new == 0:
             break
-        new, new_square = sums[level, 0] + sums[level, 1], squares[level, 0] + squares[level, 1]
-        _drop_first(level, counts, sums, squares)
-        _drop_first(level, counts, sums, squares)
-        level += 1
 
 
 @compiled
@@ -74,15 +90,18 @@ def watch(values, first, every, counts, sums, squares, delta, at, since, differe
 
     Writes where each change was noticed, where it was, and the difference of the means; returns how many there were.
     """
-    n_found = 0
-    for row in range(len(values)):
-        _insert(values[row], counts, sums, squares)
-        if (first + row + 1) % every:
+    n_found, stop = 0, 0
+    size = min(every, len(values))
+    row, new = np.empty((sums.shape[1] + size, 2)), np.empty((size, 2))
+    while stop < len(values):
+        start, stop = stop, min(stop + every - (first + stop) % every, len(values))
+        _insert(values[start:stop], counts, sums, squares, row, new)
+        if (first + stop) % every:
             continue
         difference, after = change(counts, sums, squares, delta)
         if difference == 0.0:
             continue
-        at[n_found], since[n_found], differences[n_found] = first + row, first + row + 1 - int(after), difference
+        at[n_found], since[n_found], differences[n_found] = first + stop - 1, first + stop - int(after), difference
         n_found += 1
         while difference != 0.0:
             level = len(counts) - 1

@@ -101,7 +101,7 @@ class Adwin(Part):
     def add(self, values: Any) -> list[Change]:
         """Add the next values of the stream; returns the changes that they show."""
         values = np.ascontiguousarray(values, np.float64).ravel()
-        if not ((values >= 0) & (values <= 1)).all():
+        if len(values) and not (values.min() >= 0 and values.max() <= 1):
             wrong = values[~((values >= 0) & (values <= 1))][0]
             raise DataError(f"Adwin: values must be between 0 and 1; got {wrong:.6g}. Divide them by a bound.")
         most = len(values) // self.every + 1

@@ -70,7 +70,8 @@ class StreamSVC(ClassifierMixin, Learner):
     Parameters
     ----------
     C : float, "auto" or list of floats, default="auto"
-        Weight of margin violations, or a list to choose from. "auto": 1, 10, 100 (balls: 0.1, 1, 10).
+        Weight of margin violations, or a list to choose from. "auto": 10, and 0.3 and 1 with only those learned that the
+        machine is not certain of (balls: 0.1, 1, 10).
     ellipsoid : "auto", "diagonal", "full" or None, default="auto"
         Shape of the covariance; "auto" is full up to 63 columns. None, a kernel or `n_balls` selects a ball.
     lookahead : int, default=10
@@ -145,7 +146,8 @@ class StreamSVC(ClassifierMixin, Learner):
 
     References
     ----------
-    rai2009, Algorithms 1 and 2, sections 4.2, 4.3, 6.2. crammer2009 for ellipsoids, guo2017 for probabilities.
+    rai2009, Algorithms 1 and 2, sections 4.2, 4.3, 6.2. crammer2009 and dredze2008 for ellipsoids, guo2017
+    for probabilities.
     Departures: the slack of a row is 1 / C where the paper prints 1; balls are initialised with the exact ball of the
     first rows (`n_initial`); the intercept, the tournament, late classes and `merge` are ours.
     """

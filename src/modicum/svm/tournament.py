@@ -162,7 +162,8 @@ class Tournament(Part):
                 entrant.remember()
         prepared = {i: self.inputs[i].update(X, weight) for i in {entrant.inputs for entrant in self.entrants}}
         decisions = [entrant.learn(prepared[entrant.inputs], codes, weight) for entrant in self.entrants]
-        answers = self._judge(np.stack(decisions), codes, weight)
+        together = decisions[0][None] if len(decisions) == 1 else np.stack(decisions)
+        answers = self._judge(together, codes, weight)
         self.rows += len(codes)
         if self.rows == self.next_ranking:
             self._rank()
