@@ -4,19 +4,18 @@ import numpy as np
 
 from modicum._jit import compiled_sums, inlined
 
-
 @inlined
-def is_certain(missing, spread):
-    """Whether a row is on the correct side by a standard deviation of its decision, or more (dredze2008)."""
+def is_certain(missing, spread, deviations):
+    """Whether a decision is on the correct side by so many of its standard deviations (dredze2008); never for 0."""
     margin = 1.0 - missing
-    return margin > 0.0 and margin * margin >= spread
+    return deviations > 0.0 and margin > 0.0 and margin * margin >= deviations * deviations * spread
 
 
 @compiled_sums
-def learn_diagonal(Z, sign, cost, mean, variance, decisions, skips_certain):
+def learn_diagonal(Z, sign, cost, mean, variance, decisions, deviations):
     """Learn dense rows with a variance for each weight. Returns how many rows changed the weights.
 
-    Rows that violate the margin are learned; with `skips_certain`, only those that are not certain.
+    Rows that violate the margin are learned; but those are skipped that are certain by `deviations`.
     """
     changes = 0
     for i in range(Z.shape[0]):
@@ -30,7 +29,7 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions, skips_certain):
             spread = 0.0
             for j in range(z.shape[0]):
                 spread += variance[j] * z[j] * z[j]
-            if skips_certain and is_certain(missing, spread):
+            if is_certain(missing, spread, deviations):
                 continue
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
@@ -44,7 +43,7 @@ def learn_diagonal(Z, sign, cost, mean, variance, decisions, skips_certain):
 
 
 @compiled_sums
-def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions, skips_certain):
+def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions, deviations):
     """The same for sparse rows; the columns of `table` are means and variances."""
     changes = 0
     for i in range(indptr.shape[0] - 1):
@@ -55,7 +54,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions, s
             spread += table[at[a], 1] * z[a] * z[a]
         decisions[i] = decision
         missing = 1.0 - sign[i] * decision
-        if missing > 0.0 and not (skips_certain and is_certain(missing, spread)):
+        if missing > 0.0 and not is_certain(missing, spread, deviations):
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
             for a in range(z.shape[0]):
@@ -68,7 +67,7 @@ def learn_diagonal_sparse(data, indices, indptr, sign, cost, table, decisions, s
 
 
 @compiled_sums
-def learn_full(Z, sign, cost, mean, S, decisions, skips_certain):
+def learn_full(Z, sign, cost, mean, S, decisions, deviations):
     """The same for dense rows and a full covariance matrix S."""
     changes = 0
     u = np.empty(mean.shape[0])
@@ -89,7 +88,7 @@ def learn_full(Z, sign, cost, mean, S, decisions, skips_certain):
                 spread += total * z[j]
             if spread < 0.0:  # by rounding: after an outlier, S may have no digits left in this direction
                 continue
-            if skips_certain and is_certain(missing, spread):
+            if is_certain(missing, spread, deviations):
                 continue
             gain = 1.0 / (spread + 1.0 / cost[i])
             step = gain * missing * sign[i]
