@@ -91,6 +91,7 @@ def test_diagonal_skips_what_it_is_certain_of(kind):
     machine = skipping(kind(WIDTH))
     rows = sparse.csr_matrix(Z) if kind is SparseDiagonal else Z
     np.testing.assert_allclose(machine.learn(rows, sign, cost), decisions, atol=1e-12)
+    np.testing.assert_allclose(machine.coef, mean, atol=1e-12)
     np.testing.assert_allclose(machine._variance, variance, atol=1e-12)
     assert machine.n_core < 0.7 * (sign * decisions < 1).sum()
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from modicum._jit import compiled_sums, inlined
 
+
 @inlined
 def is_certain(missing, spread, deviations):
     """Whether a decision is on the correct side by so many of its standard deviations (dredze2008); never for 0."""

@@ -21,7 +21,11 @@ from modicum.svm.machine import BallMachine, Machine, Size
 from modicum.svm.one_vs_rest import OneVsRest
 from modicum.svm.tournament import Entrant, Tournament
 
-RULES = ((10.0, False), (0.3, True), (1.0, True))  # what C="auto" tries; True: rows that a machine is certain of are skipped
+RULES = (
+    (10.0, False),
+    (0.3, True),
+    (1.0, True),
+)  # what C="auto" tries; True: rows that a machine is certain of are skipped
 BALL_COSTS = (0.1, 1.0, 10.0)
 HALF_LIVES = (64, 256, 1024)  # what half_life="auto" tries, beside None; a finer ladder gains less than 0.2 points
 STEP_COSTS = (0.1, 1.0)  # and machines without any memory but the mean, with these values of C
@@ -225,4 +229,3 @@ class Candidates:
         one = self.n_balls == 1
         ball = Ball.size(n_features, self.lookahead) if one else Balls.size(n_features, self.n_balls)
         return WithIntercept.size(ball) if self.fit_intercept else ball
-

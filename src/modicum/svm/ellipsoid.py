@@ -42,6 +42,9 @@ class Ellipsoid(Machine):
     skips_certain = False  # whether rows are not learned whose decision is on the correct side by some deviations
     _certainty = 1.0  # how many deviations
 
+    def __init__(self, width: int):
+        self.n_core = 0
+
     def blank(self) -> Self:
         blank = type(self)(len(self.coef))
         blank.skips_certain = self.skips_certain
@@ -65,7 +68,7 @@ class Diagonal(Ellipsoid):
     }
 
     def __init__(self, width: int):
-        self.n_core = 0
+        super().__init__(width)
         self._table = np.stack([np.zeros(width), np.ones(width)])
 
     @property
@@ -139,7 +142,7 @@ class Full(Ellipsoid):
     }
 
     def __init__(self, width: int):
-        self.n_core = 0
+        super().__init__(width)
         self._mean: np.ndarray = np.zeros(width)
         self._covariance = np.eye(width)
 
@@ -198,7 +201,7 @@ class Constant(Ellipsoid):
     has_faded = True
 
     def __init__(self, width: int):
-        self.n_core = 0
+        super().__init__(width)
         self._mean = np.zeros(width)
 
     def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:

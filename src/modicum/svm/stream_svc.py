@@ -70,8 +70,8 @@ class StreamSVC(ClassifierMixin, Learner):
     Parameters
     ----------
     C : float, "auto" or list of floats, default="auto"
-        Weight of margin violations, or a list to choose from. "auto": 10, and 0.3 and 1 with only those learned that the
-        machine is not certain of (balls: 0.1, 1, 10).
+        Weight of margin violations, or a list to choose from. "auto": 10, and 0.3 and 1 with only those learned that
+        the machine is not certain of (balls: 0.1, 1, 10).
     ellipsoid : "auto", "diagonal", "full" or None, default="auto"
         Shape of the covariance; "auto" is full up to 63 columns. None, a kernel or `n_balls` selects a ball.
     lookahead : int, default=10
