@@ -53,7 +53,7 @@ class Moments(Part):
 
     @property
     def mean_target(self) -> float:
-        return float(self.sums[-1, -2]) / max(1.0, self.count)
+        return float(self.sums[-1, -2]) / (self.count or 1.0)
 
     def initialize(self, features: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Replace the sums by those of these rows."""
@@ -65,16 +65,27 @@ class Moments(Part):
         z = _z(features, y, weights)
         self.sums += z.T @ z
 
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of all rows by a factor."""
+        self.sums = self.sums * factor
+
     def merge(self, other: "Moments") -> None:
         """Add the rows of another stream, in the same features."""
         self.sums = self.sums + other.sums
 
     def translate(
-        self, old: np.ndarray, new: np.ndarray, kept: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+        self,
+        old: np.ndarray,
+        new: np.ndarray,
+        kept: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None = None,
+        n_effective: float | None = None,
     ) -> None:
         """Replace features by new ones, given both for a sample of the rows, (W, K) each.
 
-        `kept` has the old column of each new feature, -1 if there is none. A new feature is regressed on all old ones,
+        `kept` has the old column of each new feature, -1 if there is none; `n_effective` is the number of rows of equal
+        weights that would tell as much as these. A new feature is regressed on all old ones,
         1 and y over the sample; the residuals' sums, times rows per sample row, are added:
 
             z' = T'z + r,    sum z' z'' = T' (sum z z') T + n / W sum_sample r r'
@@ -96,7 +107,7 @@ class Moments(Part):
         # One QR factor of old and new features contains the regression and its residuals without loss of digits
         R = cast(np.ndarray, np.linalg.qr(_with_ridge(z, new[:, fresh]), mode="r"))
         rows_each = self.count / (len(z) if weights is None else float(weights.sum()))
-        root = _plausible(self.sums / rows_each, R[:width, :width], width / len(z))
+        root = _plausible(self.sums / rows_each, R[:width, :width], width / (n_effective or len(z)))
         half = np.empty((width, len(kept)))  # half' half = T' sums T; with T = R_11^-1 R_12, no inverse is needed
         half[:, kept >= 0] = root @ R[:width, kept[kept >= 0]]
         half[:, fresh] = root @ R[:width, width:]

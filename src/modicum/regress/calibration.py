@@ -30,6 +30,10 @@ class Calibration(Part):
         """Add errors of rows that have not been learned yet."""
         self.errors = np.concatenate([self.errors, error_table(squared_errors, variances, noise)])[-WINDOW:]
 
+    def fade(self, factor: float) -> None:
+        """Drop the oldest errors, so that this share of them is left: they have no weights."""
+        self.errors = self.errors[int(len(self.errors) * (1 - factor)) :]
+
     def merge(self, other: "Calibration") -> None:
         """Keep the latest errors of both sides, half of them from each."""
         half = WINDOW // 2

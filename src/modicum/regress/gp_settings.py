@@ -44,6 +44,7 @@ class GPSettings:
     adapts: bool
     min_gain: float
     robust: bool | str = False
+    decay: float = 1.0  # what the weight of a row is multiplied by for each later row
 
     @property
     def n_initial(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from modicum.contract.history import History
 from modicum.contract.learner import Traits
 from modicum.contract.picks import Picks
+from modicum.contract.watchful import Watchful
 from modicum.kernels import KERNEL, Kernel, as_kernel, may_fail, takes_objects
 from modicum.numeric.parallel import run_tiles, single_threaded_blas
 from modicum.regress.active_set import CANDIDATES_PER_BLOCK
@@ -41,7 +42,7 @@ OBJECTIVES: dict[tuple[str, str], Any] = {
 }
 
 
-class SparseGPRegressor(Regressor):
+class SparseGPRegressor(Regressor, Watchful):
     """Gaussian process regression with few active rows, chosen from a stream and fitted to all of it.
 
     Every row is offered once as a candidate for the active set A. It replaces an active row if that lowers the error on
@@ -84,6 +85,10 @@ class SparseGPRegressor(Regressor):
         targets and the errors at the validation rows show outliers. `predictor="active"` never does.
     min_gain : float, default=1e-4
         What a swap must gain, relative to the present value of the objective.
+    half_life : int, "auto" or None, default=None
+        Rows after which the weight of a row has halved, in the sums and in the validation sample; hyper-parameters are
+        adapted whenever half of the weight is new. "auto": forget where errors rise. None: never. Not for
+        `predictor="active"`.
     random_state : int, Generator or None, default=None
 
     Attributes
@@ -100,6 +105,8 @@ class SparseGPRegressor(Regressor):
     mean_squared_error_ : float
         Error of the latest 1,024 rows, each predicted before it was learned; at first the variance of targets. In
         sorted rows, which go where none has been, it is larger than that of rows like those seen.
+    changes_ : list of Change
+        Where the stream changed, for `half_life="auto"`.
     history_ : dict of arrays
         Rows seen, value of the objective, swaps, `mean_squared_error_` and noise, over the stream.
     n_swaps_ : int
@@ -125,8 +132,8 @@ class SparseGPRegressor(Regressor):
     errors seen; `merge` is ours.
     """
 
+    _decays_by_row = True
     _minds_order = True
-    traits = Traits(merge="approximate", sparse=True, objects=True)
     _constraints = {
         "n_active": [Int(1)],
         "n_validation": [NULL, Int(1)],
@@ -138,6 +145,7 @@ class SparseGPRegressor(Regressor):
         "adapt": [NULL, TRUTH],
         "robust": [TRUTH, OneOf("auto")],
         "min_gain": [Number(0.0)],
+        "half_life": [NULL, Int(1), OneOf("auto")],
         "random_state": [RANDOM_STATE],
     }
 
@@ -159,6 +167,7 @@ class SparseGPRegressor(Regressor):
         adapt: bool | None = None,
         robust: bool | str = "auto",
         min_gain: float = 1e-4,
+        half_life: int | str | None = None,
         random_state: Any = None,
     ):
         self.n_active = n_active
@@ -171,7 +180,12 @@ class SparseGPRegressor(Regressor):
         self.adapt = adapt
         self.robust = robust
         self.min_gain = min_gain
+        self.half_life = half_life
         self.random_state = random_state
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        return Traits(merge="approximate", sparse=True, objects=True, forgets=self.predictor == "projected")
 
     # ---- learning --------------------------------------------------------------------------------
 
@@ -195,12 +209,19 @@ class SparseGPRegressor(Regressor):
             self._history = History(*HISTORY)
         first = 0
         while first < n_rows(X):
-            count = self._model.count
-            size = max(CANDIDATES_PER_BLOCK, settings.n_initial - count, count // BLOCKS_PER_DOUBLING)
+            missing, held = settings.n_initial - self._model.count, int(self._model.sample.total_weight)
+            size = max(CANDIDATES_PER_BLOCK, missing, held // BLOCKS_PER_DOUBLING)
             block = slice(first, first + size)
             self._model.learn(take(X, block), y[block], row_ids[block], settings, self._rng)
             self._settle()
             first = block.stop
+
+    def _fade(self, factor: float) -> None:
+        self._model.fade(factor)
+
+    def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """Absolute errors; variances need no calibration for that."""
+        return np.abs(y - self._derive("function", self._model.posterior).mean(X))
 
     def _settle(self) -> None:
         """Record the present state and hold the budget."""
@@ -212,7 +233,7 @@ class SparseGPRegressor(Regressor):
         adapts = self.noise is None if self.adapt is None else bool(self.adapt)
         adapts = adapts and self.predictor == "projected"
         robust = self.robust if self.predictor == "projected" else False
-        return GPSettings(self.n_active, self._given_kernel(), self.noise, adapts, self.min_gain, robust)
+        return GPSettings(self.n_active, self._given_kernel(), self.noise, adapts, self.min_gain, robust, self._row_decay())
 
     def _given_kernel(self) -> Kernel:
         return as_kernel(self.kernel, objects=getattr(self, "_kind", "dense") == "objects")
@@ -230,7 +251,7 @@ class SparseGPRegressor(Regressor):
     def _plan(self, n_validation: int, row_bytes: int, example: Any) -> Plan:
         objective, projected = self._given_objective(), self.predictor == "projected"
         planned = SparseGPModel.planned_bytes(objective, self.n_active, n_validation, projected, row_bytes)
-        rest = HISTORY_AND_SCALARS + kernel_bytes(self._given_kernel(), example)
+        rest = HISTORY_AND_SCALARS + self._watch_bytes() + kernel_bytes(self._given_kernel(), example)
         return Plan.of(self.n_active + n_validation, **planned, kernel_and_history=rest)
 
     def _validation_rows(self, row_bytes: int, example: Any) -> int:
@@ -324,6 +345,8 @@ class SparseGPRegressor(Regressor):
             raise ValueError(f'{type(self).__name__}: adapt=True is for predictor="projected"; leave it out.')
         if self.robust is True and self.predictor == "active":
             raise ValueError(f'{type(self).__name__}: robust=True is for predictor="projected"; leave it out.')
+        if self.half_life is not None and self.predictor == "active":
+            raise ValueError(f'{type(self).__name__}: half_life is for predictor="projected"; leave it out.')
         if self.n_validation is not None and self.n_validation < self.n_active:
             raise ValueError(
                 f"{type(self).__name__}: n_validation must be at least n_active ({self.n_active}); "

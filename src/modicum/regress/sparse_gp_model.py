@@ -26,6 +26,8 @@ BULK = 9 / 3.84  # errors count up to three deviations, of which 95% lie within 
 REWEIGHTINGS = 10  # of the validation rows, each time hyper-parameters are fitted
 LEAST_WEIGHT = 1e-6  # of outliers among the first rows
 LEAST_FREE = 0.3  # share of the sample that is left to judge by; with less, the estimate is too rough
+LEAST_FACTOR = 1e-100  # by which weights change at once
+PRESENT = 0.25  # of the largest weight: rows of the last two half-lives, which have three quarters of the weight
 REFINEMENTS = 3  # times at most that `refine` offers the validation rows
 
 
@@ -45,6 +47,7 @@ class SparseGPModel(Part):
 
     tails: Tails  # if the targets have outliers
     learned: int
+    weight_at_fit: float  # of the rows seen at the latest fit of hyper-parameters, faded since then; if any have faded
 
     _invariants = {
         "sample": Is(BottomK, n="n_validation"),
@@ -55,6 +58,7 @@ class SparseGPModel(Part):
         "tails": [ABSENT, Is(Tails, n_validation="n_validation")],
         "learned": [ABSENT, Whole(1)],
         "fitted_at": Whole(),
+        "weight_at_fit": [ABSENT, Real(0.0)],
         "log_likelihood": [NULL, Real()],
     }
 
@@ -107,27 +111,47 @@ class SparseGPModel(Part):
 
     def learn(self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings, rng: np.random.Generator) -> None:
         """Predict rows, then learn them, and offer them as candidates for the active set."""
-        is_due = self._is_due(self.count + n_rows(X), settings)
-        posterior, errors, weights = self.posterior() if self.count else None, None, None
+        posterior, errors, of_tails = self.posterior() if self.count else None, None, None
+        of_time = self._make_older(n_rows(X), settings.decay)
+        is_due = self._is_due(n_rows(X), n_rows(X) if of_time is None else float(of_time.sum()), settings)
         if posterior is not None:
             mean, variance = posterior.at(X)
             self.calibration.judge((y - mean) ** 2, variance, self.active.noise)
-            weights = self._weights(error_table((y - mean) ** 2, variance, self.active.noise))
+            of_tails = self._weights(error_table((y - mean) ** 2, variance, self.active.noise))
             if is_due:
                 errors = self._sample_errors(posterior)
         old = self.active.basis
-        slots, chosen = self.sample.offer(n_rows(X), None, row_ids, rng)
+        slots, chosen = self.sample.offer(n_rows(X), of_time, row_ids, rng)
         self.learned = self.count + n_rows(X)
+        weights = _product(of_time, of_tails)
         self.targets.add(y[:, None], weights)
         if self._has_tails:
-            assert weights is not None
-            self.tails.weights = put_values(self.tails.weights, slots, weights[chosen])
+            assert of_tails is not None
+            self.tails.weights = put_values(self.tails.weights, slots, of_tails[chosen])
         self._put_validation(slots, take(X, chosen), y[chosen])
-        has_all = self._update_moments(old, self._fit_and_offer(X, y, row_ids, settings, errors))
+        has_all = self._update_moments(old, self._fit_and_offer(X, y, row_ids, settings, errors, is_due))
         if self.moments is not None and not has_all:
             self.moments.add(self.active.features(X), y, weights)
         if is_due and self._weigh_sample(settings):
             self.refine(settings, afresh=True)
+
+    def fade(self, factor: float) -> None:
+        """Multiply the weight of all that was learned by a factor."""
+        factor = max(factor, LEAST_FACTOR)
+        self.sample.fade(factor)
+        self.targets.fade(factor)
+        self.calibration.fade(factor)
+        if self.moments is not None:
+            self.moments.fade(factor)
+        self.weight_at_fit = factor * self._weight_at_fit
+
+    def _make_older(self, count: int, decay: float) -> np.ndarray | None:
+        """Fade what was learned before `count` rows; returns the weights of these rows, None if all weigh 1."""
+        if decay == 1:
+            return None
+        if self.count:
+            self.fade(decay**count)
+        return np.maximum(decay ** np.arange(count - 1.0, -1.0, -1.0), LEAST_FACTOR)
 
     def refine(self, settings: GPSettings, afresh: bool = False) -> None:
         """Offer the validation rows again and adapt hyper-parameters, until nothing is swapped."""
@@ -144,9 +168,9 @@ class SparseGPModel(Part):
     def merge(self, other: "SparseGPModel", settings: GPSettings) -> None:
         """Unite both samples; then offer the other's active rows, and the validation rows, as candidates."""
         mine, theirs = self.active.basis, other.active.basis
-        if other.count > self.count:
+        if other.sample.total_weight > self.sample.total_weight:
             self._retune(Hyperparameters(other.active.kernel, other.active.noise, other.log_likelihood))
-            self.fitted_at = other.fitted_at
+            self.fitted_at, self.weight_at_fit = other.fitted_at, other._weight_at_fit
         if other.sample.size < self.sample.size:
             self.shrink(other.sample.size)
         slots, chosen = self.sample.merge(other.sample)
@@ -156,7 +180,8 @@ class SparseGPModel(Part):
         self.calibration.merge(other.calibration)
         self.active.n_swaps += other.active.n_swaps
         self._put_validation(slots, take(other.active.validation_rows, chosen), other.active.validation_targets[chosen])
-        changed = self._fit_and_offer(other.active.rows, other.active.targets, other.active.ids, settings, None)
+        theirs_to_offer = other.active.rows, other.active.targets, other.active.ids
+        changed = self._fit_and_offer(*theirs_to_offer, settings, None, self._is_due(0, 0.0, settings))
         self._merge_moments(other.moments, mine, theirs, changed)
         self.refine(settings)
 
@@ -171,27 +196,38 @@ class SparseGPModel(Part):
         self.active.move_center(float(self.targets.mean[0]))
         self.active.put_validation(slots, X, y, self._shares())
 
-    def _is_due(self, count: int, settings: GPSettings) -> bool:
-        """Whether hyper-parameters are fitted at this count of rows: first, and whenever the stream has doubled."""
-        is_initial = self.fitted_at < settings.n_initial
-        return count >= 2 * self.fitted_at or (is_initial and count >= settings.n_initial)
+    def _is_due(self, count: int, weight: float, settings: GPSettings) -> bool:
+        """Whether hyper-parameters are fitted with `count` more rows: first, and whenever half of the weight is new."""
+        is_new = self.sample.total_weight + weight >= 2 * self._weight_at_fit
+        return is_new or self.fitted_at < settings.n_initial <= self.count + count
+
+    @property
+    def _weight_at_fit(self) -> float:
+        return float(vars(self).get("weight_at_fit", self.fitted_at))
 
     def _fit_and_offer(
-        self, X: Any, y: np.ndarray, row_ids: np.ndarray, settings: GPSettings, errors: np.ndarray | None
+        self,
+        X: Any,
+        y: np.ndarray,
+        row_ids: np.ndarray,
+        settings: GPSettings,
+        errors: np.ndarray | None,
+        is_due: bool,
     ) -> set[int]:
         """Offer candidates, and fit hyper-parameters if that is due. Returns the changed slots.
 
         `errors` are those of the sample before; None if they are unknown.
         """
-        A, is_due = self.active, self._is_due(self.count, settings)
-        if self.fitted_at < settings.n_initial and is_due:
+        A = self.active
+        has_little = settings.adapts and self._has_faded and self._n_effective < settings.n_initial
+        if is_due and (has_little or self.fitted_at < settings.n_initial):
             rows = self._rows_to_fit(settings)
             found = settings.fit_exact(take(A.validation_rows, rows), A.validation_targets[rows])
             if (found.kernel, found.noise) != (A.kernel, A.noise):
                 self._retune(found)
         changed = A.offer(X, y, row_ids, settings.min_gain)
         if is_due:
-            self.fitted_at = self.count
+            self.fitted_at, self.weight_at_fit = self.count, self.sample.total_weight
             if self._adapt(settings, errors):
                 changed |= A.offer(X, y, row_ids, settings.min_gain, again=True)  # their gains have changed
         return changed
@@ -205,7 +241,7 @@ class SparseGPModel(Part):
             rows = self._rows_to_fit(settings)
             sample = A.rows, take(A.validation_rows, rows), A.centered_validation_targets[rows]
             found = settings.adapt(A.kernel, A.noise, *sample)
-            if afresh or (errors is not None and self._is_hard(errors)):
+            if afresh or self._has_faded or (errors is not None and self._is_hard(errors)):
                 found = max(found, settings.restart(*sample), key=lambda it: it.log_likelihood or -np.inf)
         elif errors is not None:
             found = Hyperparameters(A.kernel, max(A.noise, float(errors[:, 0].mean())), self.log_likelihood)
@@ -241,10 +277,11 @@ class SparseGPModel(Part):
         return tail_weights(_ratios(errors), self.tails.freedom, scale)
 
     def _rows_to_fit(self, settings: GPSettings) -> np.ndarray:
-        """Validation rows that are no outliers."""
+        """Validation rows that are neither outliers nor of the past."""
+        rows = self._present_rows()
         if self._has_tails:
-            return np.flatnonzero(self.tails.weights > OUTLIER)
-        return usual(self.active.validation_targets) if settings.robust else np.arange(len(self.sample))
+            return rows[self.tails.weights[rows] > OUTLIER]
+        return rows[usual(self.active.validation_targets[rows])] if settings.robust else rows
 
     def _without_outliers(self, errors: np.ndarray) -> np.ndarray:
         """Errors whose outliers are brought to where Gaussian noise with as many rows within two deviations ends."""
@@ -261,20 +298,21 @@ class SparseGPModel(Part):
             return False
         features, y = A.features(A.validation_rows), A.validation_targets
         weights = self.tails.weights if was else np.where(np.isin(np.arange(len(y)), usual(y)), 1.0, LEAST_WEIGHT)
+        present, of_time = self._present_rows(), self._weights_of_time()
         for _ in range(REWEIGHTINGS):
             sums = Moments()
-            sums.initialize(features, y, weights)
+            sums.initialize(features, y, _product(weights, of_time))
             ratios = _ratios(self._raw_sample_errors(projected_posterior(A.kernel, A.noise, A.rows, sums)))
-            freedom, _ = fit_freedom(ratios)
-            weights = tail_weights(ratios, freedom, tail_scale(ratios, freedom))
-        if not was and settings.robust == "auto" and not have_tails(ratios, y):
+            freedom, _ = fit_freedom(ratios[present])
+            weights = tail_weights(ratios, freedom, tail_scale(ratios[present], freedom))
+        if not was and settings.robust == "auto" and not have_tails(ratios[present], y[present]):
             return False
         self.tails = Tails(freedom, weights)
         if not was:  # sums with outliers are of no use
-            each = self.count / len(y)
-            self.moments.initialize(features, y, each * weights)
+            each = _product(self.sample.total_weight / len(y) * weights, of_time)
+            self.moments.initialize(features, y, each)
             self.targets = RunningMean(1)
-            self.targets.add(y[:, None], each * weights)
+            self.targets.add(y[:, None], each)
         self._put_validation(np.empty(0, np.int64), take(A.validation_rows, slice(0)), np.empty(0))
         return not was
 
@@ -316,7 +354,8 @@ class SparseGPModel(Part):
 
     def _initialize_moments(self, moments: Moments) -> None:
         rows, y = self.active.validation_rows, self.active.validation_targets
-        moments.initialize(self.active.features(rows), y, self._tail_weights)
+        of_time = self.sample.weights if self._has_faded else None
+        moments.initialize(self.active.features(rows), y, _product(of_time, self._tail_weights))
 
     def _translate(self, moments: Moments, old: Basis, changed: set[int] | None) -> None:
         """Translate sums from an old basis to the present one; `changed` is None if all features are new."""
@@ -324,13 +363,37 @@ class SparseGPModel(Part):
         features = self.active.features(rows)
         kept = np.arange(features.shape[1])
         kept[slice(None) if changed is None else list(changed)] = -1
-        moments.translate(old.features(rows), features, kept, self.active.validation_targets, self._tail_weights)
+        weights = _product(self._weights_of_time(), self._tail_weights)
+        moments.translate(old.features(rows), features, kept, self.active.validation_targets, weights, self._n_effective)
 
+    # ---- weights of time -------------------------------------------------------------------------
+
+    @property
+    def _has_faded(self) -> bool:
+        """Whether some rows of the sample weigh less than others."""
+        return bool((self.sample.weights != 1).any())
+
+    def _weights_of_time(self) -> np.ndarray | None:
+        """What the rows of the sample stand for, 1 on average; None if all are alike."""
+        return len(self.sample) * self.sample.shares() if self._has_faded else None
+
+    @property
+    def _n_effective(self) -> float:
+        """The number of rows of equal weights that tell as much as the sample."""
+        weights = self._weights_of_time()
+        return len(self.sample) if weights is None else len(weights) ** 2 / float(weights @ weights)
+
+    def _present_rows(self) -> np.ndarray:
+        """Rows of the sample that stand for nearly as much as any other."""
+        weights = self._weights_of_time()
+        if weights is None:
+            return np.arange(len(self.sample))
+        return np.flatnonzero(weights >= PRESENT * weights.max())
     # ---- predicting ------------------------------------------------------------------------------
 
     def posterior(self) -> Posterior:
         A = self.active
-        if self.is_exact or self.moments is None:
+        if self.moments is None or (self.is_exact and not self._has_faded):
             return exact_posterior(A.kernel, A.noise, A.rows, A.targets, A.center)
         return projected_posterior(A.kernel, A.noise, A.rows, self.moments)
 
@@ -356,10 +419,10 @@ class SparseGPModel(Part):
 
     @property
     def _sample_is_large(self) -> bool:
-        return len(self.sample) >= ROWS_TO_ADAPT * len(self.active.ids)
+        return self._n_effective >= ROWS_TO_ADAPT * len(self.active.ids)
 
     def _sample_errors(self, posterior: Posterior) -> np.ndarray:
-        return self._without_outliers(self._raw_sample_errors(posterior))
+        return self._without_outliers(self._raw_sample_errors(posterior)[self._present_rows()])
 
     def _raw_sample_errors(self, posterior: Posterior) -> np.ndarray:
         """Errors at the validation rows, raised to those at other rows.
@@ -370,7 +433,7 @@ class SparseGPModel(Part):
         A = self.active
         mean, variance = posterior.at(A.validation_rows)
         freedom = float(np.vdot(posterior.Q, A.kernel(A.rows, A.rows)))  # the trace of the smoother
-        free = max(LEAST_FREE, 1 - 2 * freedom / len(mean))
+        free = max(LEAST_FREE, 1 - 2 * freedom / self._n_effective)
         return error_table(((A.validation_targets - mean) / free) ** 2, variance, A.noise)
 
     def restore_functions(self, given: Kernel) -> None:
@@ -378,6 +441,13 @@ class SparseGPModel(Part):
         F = self.active.objective
         if missing_functions(F.kernel):
             F.kernel = Scaled(given, F.kernel.scale) if isinstance(F.kernel, Scaled) else given
+
+
+def _product(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+    """Products of two kinds of weights; None stands for ones."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first * second
 
 
 def _ratios(errors: np.ndarray) -> np.ndarray:
