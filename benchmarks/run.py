@@ -24,6 +24,7 @@ WITH_PEERS = (
     "dp_mixture",
     "exemplars",
     "forgetting",
+    "forgetting_regression",
     "linear",
     "logdet",
     "rim",

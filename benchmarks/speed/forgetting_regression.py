@@ -98,7 +98,11 @@ def main():
         row["speed"] = n / float(np.median(seconds))
         table.append(row)
         print(name, *(f"{row[stream]:.4g}" for stream in streams(n)), f"{row['speed']:,.0f} rows/s", flush=True)
-    columns = [("learner", "learner", ""), *((name, name, ".3f") for name in streams(n)), ("speed", "rows per s", ",.0f")]
+    columns = [
+        ("learner", "learner", ""),
+        *((name, name, ".3f") for name in streams(n)),
+        ("speed", "rows per s", ",.0f"),
+    ]
     result.table("errors", columns, table)
     result.write()
 

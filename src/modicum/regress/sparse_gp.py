@@ -233,7 +233,9 @@ class SparseGPRegressor(Regressor, Watchful):
         adapts = self.noise is None if self.adapt is None else bool(self.adapt)
         adapts = adapts and self.predictor == "projected"
         robust = self.robust if self.predictor == "projected" else False
-        return GPSettings(self.n_active, self._given_kernel(), self.noise, adapts, self.min_gain, robust, self._row_decay())
+        return GPSettings(
+            self.n_active, self._given_kernel(), self.noise, adapts, self.min_gain, robust, self._row_decay()
+        )
 
     def _given_kernel(self) -> Kernel:
         return as_kernel(self.kernel, objects=getattr(self, "_kind", "dense") == "objects")

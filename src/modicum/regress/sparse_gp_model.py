@@ -364,7 +364,9 @@ class SparseGPModel(Part):
         kept = np.arange(features.shape[1])
         kept[slice(None) if changed is None else list(changed)] = -1
         weights = _product(self._weights_of_time(), self._tail_weights)
-        moments.translate(old.features(rows), features, kept, self.active.validation_targets, weights, self._n_effective)
+        moments.translate(
+            old.features(rows), features, kept, self.active.validation_targets, weights, self._n_effective
+        )
 
     # ---- weights of time -------------------------------------------------------------------------
 
@@ -389,6 +391,7 @@ class SparseGPModel(Part):
         if weights is None:
             return np.arange(len(self.sample))
         return np.flatnonzero(weights >= PRESENT * weights.max())
+
     # ---- predicting ------------------------------------------------------------------------------
 
     def posterior(self) -> Posterior:
