@@ -362,9 +362,11 @@ def test_two_classes(report, spam):
     assert "Blue: evidence for the class spam; red: against it." in page.text
     assert len(page.all("svg")) == 3
     words = {True: "yes", False: "no"}
+    any_skips = any(one["skips_certain"] for one in spam.candidates_)
     for one in spam.candidates_:
         steps = " ".join(words[one[name]] for name in ("center", "scale", "normalize"))
-        assert f"{one['C']:g} {steps} {one['mistakes']:.0f}" in page.text
+        learned = ("uncertain " if one["skips_certain"] else "margin violations ") * any_skips
+        assert f"{one['C']:g} {learned}{steps} {one['mistakes']:.0f}" in page.text
     assert "machine ellipsoid" in page.text
 
 
