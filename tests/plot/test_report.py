@@ -366,7 +366,7 @@ def test_two_classes(report, spam):
     for one in spam.candidates_:
         steps = " ".join(words[one[name]] for name in ("center", "scale", "normalize"))
         learned = ("uncertain " if one["skips_certain"] else "margin violations ") * any_skips
-        assert f"{one['C']:g} {learned}{steps} {one['mistakes']:.0f}" in page.text
+        assert f"{one['C']:.2f} {learned}{steps} {one['mistakes']:.0f}" in page.text
     assert "machine ellipsoid" in page.text
 
 
