@@ -5,6 +5,7 @@ python examples/spam.py    writes spam.mcm and spam.html
 
 # %% A stream of messages. Each class has its own words among 20,000 common ones; scams appear halfway.
 import os
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +40,7 @@ def chunk(size: int, with_scams: bool) -> tuple[sparse.csr_matrix, np.ndarray]:
 test_rows, test_labels = chunk(N // 10, with_scams=True)
 
 # %% Chunk by chunk. Every row is classified before it is learned, so accuracy costs no test set.
+warnings.filterwarnings("ignore", message=".*only .* of the rows are of class")  # scams are rare at first
 model = StreamSVC(random_state=0)
 for i in range(20):
     model.partial_fit(*chunk(N // 20, with_scams=i >= 10))

@@ -66,6 +66,7 @@ def seed_of(learner):
     return int(as_generator(getattr(learner, "random_state", None)).integers(2**63))
 
 
+@pytest.mark.filterwarnings("ignore::modicum.exceptions.OrderWarning")  # each file has one class
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_every_learner_learns_what_it_would_by_hand(client, folder, learner):
     reading = {"columns": X_COLUMNS, "chunk_size": 200}

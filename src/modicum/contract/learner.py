@@ -184,7 +184,7 @@ class Learner(Saving, Intake, InOrder, BaseEstimator):
                 self._put_back(before)
             else:
                 self._torn = type(error).__name__
-            if isinstance(error, ArithmeticError):
+            if isinstance(error, ArithmeticError | np.linalg.LinAlgError):
                 raise DataError(f"{type(self).__name__}: numbers overflowed ({error}).") from error
             raise
 
@@ -275,7 +275,7 @@ class Learner(Saving, Intake, InOrder, BaseEstimator):
             check_merged(self, before["_dtype"], other._dtype)
         except BaseException as error:
             self._put_back(before)
-            if isinstance(error, ArithmeticError):
+            if isinstance(error, ArithmeticError | np.linalg.LinAlgError):
                 raise StateError(f"{type(self).__name__}.merge: numbers overflowed ({error}).") from error
             raise
 

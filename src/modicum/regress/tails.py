@@ -14,6 +14,7 @@ from modicum.state.part import Part
 FREEDOMS = (2.0, 2.5, 3.0)  # with fewer, what the model cannot express counts as outliers; with more, little is gained
 EVIDENCE = 0.1  # of log-likelihood per row that errors have tails; 0.33 to 2.7 with outliers, 0.07 without
 TARGET_EVIDENCE = 0.02  # the same of targets: errors have tails too where a model fits most rows well
+LEAST_SCALE = 1e-9  # of the largest ratio
 STEPS = 30  # of the expectation-maximization for a scale
 OUTLIER = 0.1  # rows of a smaller weight are left out where hyper-parameters are fitted
 
@@ -50,9 +51,10 @@ def tail_weights(ratios: np.ndarray, freedom: float, scale: float) -> np.ndarray
 
 def tail_scale(ratios: np.ndarray, freedom: float) -> float:
     """The likeliest factor of predicted variances for noise with these degrees of freedom."""
-    scale = float(np.median(ratios)) or float(np.mean(ratios)) or 1.0
+    least = LEAST_SCALE * float(ratios.max())  # where most errors are 0 there is no likeliest scale: it would vanish
+    scale = max(float(np.median(ratios)), least) or 1.0
     for _ in range(STEPS):
-        scale = float(np.mean(tail_weights(ratios, freedom, scale) * ratios)) or 1.0
+        scale = max(float(np.mean(tail_weights(ratios, freedom, scale) * ratios)), least) or 1.0
     return scale
 
 
