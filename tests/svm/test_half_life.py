@@ -6,9 +6,9 @@ from scipy import sparse
 
 from modicum import StreamSVC
 from modicum.datasets import Generated, autocorrelated, changing, hyperplane
+from modicum.drift import Clock
 from modicum.evaluate import prequential
 from modicum.svm.candidates import HALF_LIVES
-from modicum.svm.clock import Clock
 from modicum.svm.ellipsoid import Constant, Diagonal, Full, SparseDiagonal
 from modicum.svm.inputs import Inputs
 from modicum.svm.one_vs_rest import OneVsRest

@@ -1,8 +1,7 @@
 """Forgetting: the weight of what was learned halves every `half_life` rows (cormode2009, forward decay).
 
-Within a period of h = `half_life` rows, the row at place p = 0 .. h - 1 is learned with weight 2**(p / h). After the
-last one, all that was learned is multiplied by 1/2, exactly. So rows weigh 2**(-age / h) relative to each other, and
-any split into chunks, or a stop in between, gives the same state.
+Within a period of `drift.Clock`, rows are learned with growing weights. After its last one, all that was learned is
+multiplied by 1/2, exactly. So any split into chunks, or a stop in between, gives the same state.
 """
 
 import copy
@@ -11,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from modicum.contract.learner import Learner
+from modicum.drift import Clock
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import AbsentWhile, Scope, Whole
 
@@ -58,28 +58,24 @@ class Forgetting(Learner):
 
     def _learn_checked(self, X: Any, y: np.ndarray | None, weight: np.ndarray | None, ids: np.ndarray) -> None:
         """Learn a chunk, cut at the ends of periods."""
-        period, first = 0 if self.half_life is None else self._period(), 0
+        period = 0 if self.half_life is None else self._period()
         if not period:
             super()._learn_checked(X, y, weight, ids)
             return
-        self._clock = getattr(self, "_clock", 0)
-        while first < n_rows(X):
-            rows = slice(first, min(first + period - self._clock, n_rows(X)))
-            growing = np.exp2(np.arange(self._clock, self._clock + rows.stop - first) / period)
-            if weight is not None:
-                growing *= weight[rows]
+        clock = Clock(period, getattr(self, "_clock", 0))
+        self._clock = clock.rows
+        for rows, growth, ends in clock.periods(n_rows(X)):
+            growing = growth if weight is None else growth * weight[rows]
             super()._learn_checked(take(X, rows), None if y is None else y[rows], growing, ids[rows])
-            self._clock += rows.stop - first
-            if self._clock == period:
+            self._clock = clock.rows
+            if ends:
                 self._fade(0.5)
-                self._clock = 0
-            first = rows.stop
 
     def _merge_checked(self, other: Self) -> None:
         """Merge streams that both end now, whatever the clocks say."""
         period = self._period()
         if period and other._clock != self._clock:
             other = copy.deepcopy(other)
-            other._fade(float(np.exp2((self._clock - other._clock) / period)))
+            other._fade(Clock(period, self._clock).factor_for(Clock(period, other._clock)))
             other._clock = self._clock
         super()._merge_checked(other)

@@ -105,7 +105,8 @@ class Certifies(Learner):
         return self._certify(chunks, confidence)
 
     def _certify(self, chunks: Iterable[Chunk], confidence: float) -> Certificate:
-        raise NotImplementedError
+        """Hook: the certificate, from one pass over the chunks."""
+        raise NotImplementedError(f"{type(self).__name__} must define _certify")
 
     def _same_rows(self, n_rows: int, epsilon: float) -> tuple[str, ...]:
         """The condition under which an error of the validation sample is that of the rows that were read."""

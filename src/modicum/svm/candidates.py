@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from modicum.drift import Clock
 from modicum.exceptions import DataError
 from modicum.kernels import Kernel, Linear, Normalized, as_kernel
 from modicum.kernels.stationary import Stationary
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
-from modicum.svm.clock import Clock
 from modicum.svm.ellipsoid import Constant, Diagonal, Ellipsoid, Full, SparseDiagonal
 from modicum.svm.inputs import Inputs, Raw
 from modicum.svm.intercept import WithIntercept

@@ -45,6 +45,15 @@ class Ellipsoid(Machine):
     def __init__(self, width: int):
         self.n_core = 0
 
+    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+        decisions = np.empty(len(sign))
+        self.n_core += self._learn(Z, sign, cost if weight is None else cost * weight, decisions)
+        return decisions
+
+    def _learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, decisions: np.ndarray) -> int:
+        """Hook: learn rows, write the decision of each before it is learned, and count those that changed the mean."""
+        raise NotImplementedError(f"{type(self).__name__} must define _learn")
+
     def blank(self) -> Self:
         blank = type(self)(len(self.coef))
         blank.skips_certain = self.skips_certain
@@ -79,10 +88,8 @@ class Diagonal(Ellipsoid):
     def _variance(self) -> np.ndarray:
         return self._table[1]
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
-        self.n_core += learn_diagonal(Z, sign, cost, self.coef, self._variance, decisions, self._deviations)
-        return decisions
+    def _learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, decisions: np.ndarray) -> int:
+        return learn_diagonal(Z, sign, cost, self.coef, self._variance, decisions, self._deviations)
 
     @staticmethod
     def size(width: int) -> Size:
@@ -124,46 +131,52 @@ class SparseDiagonal(Diagonal):
     def _variance(self) -> np.ndarray:
         return self._table[:, 1]
 
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
+    def _learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, decisions: np.ndarray) -> int:
         rest = (sign, cost, self._table, decisions, self._deviations)
-        self.n_core += learn_diagonal_sparse(Z.data, Z.indices, Z.indptr, *rest)
-        return decisions
+        return learn_diagonal_sparse(Z.data, Z.indices, Z.indptr, *rest)
 
 
-class Full(Ellipsoid):
-    """A covariance matrix: a row that changes it costs the square of the number of columns."""
-
-    _certainty = 2.0  # by 1, more than ten points are lost on some sorted rows, and probabilities are worse
+class WithMean(Ellipsoid):
+    """Base of those that hold their mean in an array of its own."""
 
     _invariants = {
         "_mean": Array("float64", "width"),
-        "_covariance": Array("float64", "width", "width"),
     }
 
     def __init__(self, width: int):
         super().__init__(width)
         self._mean: np.ndarray = np.zeros(width)
-        self._covariance = np.eye(width)
-
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
-        Z = Z.toarray() if is_sparse(Z) else Z
-        self.n_core += learn_full(Z, sign, cost, self._mean, self._covariance, decisions, self._deviations)
-        return decisions
 
     @property
     def coef(self) -> np.ndarray:
         return self._mean
 
-    @staticmethod
-    def size(width: int) -> Size:
-        return Size(1 + width, 8 * (width**2 + width + 1))
-
     def mirrored(self) -> Self:
         mirror = self.copied()
         mirror._mean *= -1.0
         return mirror
+
+
+class Full(WithMean):
+    """A covariance matrix: a row that changes it costs the square of the number of columns."""
+
+    _certainty = 2.0  # by 1, more than ten points are lost on some sorted rows, and probabilities are worse
+
+    _invariants = {
+        "_covariance": Array("float64", "width", "width"),
+    }
+
+    def __init__(self, width: int):
+        super().__init__(width)
+        self._covariance = np.eye(width)
+
+    def _learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, decisions: np.ndarray) -> int:
+        Z = Z.toarray() if is_sparse(Z) else Z
+        return learn_full(Z, sign, cost, self._mean, self._covariance, decisions, self._deviations)
+
+    @staticmethod
+    def size(width: int) -> Size:
+        return Size(1 + width, 8 * (width**2 + width + 1))
 
     def reflected(self, column: int) -> Self:
         """A copy, as if this column had had the opposite sign."""
@@ -192,37 +205,18 @@ class Full(Ellipsoid):
         return 1 + len(self._mean)
 
 
-class Constant(Ellipsoid):
+class Constant(WithMean):
     """The identity as covariance, whatever was learned: the mean follows the latest rows, by steps of constant size."""
 
-    _invariants = {
-        "_mean": Array("float64", "width"),
-    }
     has_faded = True
 
-    def __init__(self, width: int):
-        super().__init__(width)
-        self._mean = np.zeros(width)
-
-    def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-        decisions, cost = np.empty(len(sign)), cost if weight is None else cost * weight
+    def _learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, decisions: np.ndarray) -> int:
         rest = (sign, cost, self._mean, decisions)
-        is_csr = is_sparse(Z)
-        self.n_core += learn_constant_sparse(Z.data, Z.indices, Z.indptr, *rest) if is_csr else learn_constant(Z, *rest)
-        return decisions
-
-    @property
-    def coef(self) -> np.ndarray:
-        return self._mean
+        return learn_constant_sparse(Z.data, Z.indices, Z.indptr, *rest) if is_sparse(Z) else learn_constant(Z, *rest)
 
     @staticmethod
     def size(width: int) -> Size:
         return Size(1, 8 * (width + 1))
-
-    def mirrored(self) -> Self:
-        mirror = self.copied()
-        mirror._mean *= -1.0
-        return mirror
 
     def merge(self, other: Self) -> None:
         """The mean of both: neither side is more certain than the other."""

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.inputs import SMALLEST, prepare, prepare_sparse, track_and_prepare
+from modicum.drift import Clock
 from modicum.rows import as_csr, is_sparse
 from modicum.rules.invariants import ABSENT, Array, Is, Real, Whole
 from modicum.rules.params import NULL, TRUTH
 from modicum.state.part import Part
-from modicum.svm.clock import Clock
 
 RISE = 1.01  # of the weight of rows until factors are updated: roots for every row would take most of the time
 

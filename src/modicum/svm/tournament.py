@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from modicum._jit.classify import decide_rows, judge
+from modicum.drift import Clock
 from modicum.rows import is_sparse
 from modicum.rules.invariants import ABSENT, Array, Each, Is, Real, Whole
 from modicum.rules.params import NULL, TRUTH
 from modicum.state.part import Part
-from modicum.svm.clock import Clock
 from modicum.svm.inputs import Raw
 from modicum.svm.machine import Machine
 from modicum.svm.one_vs_rest import OneVsRest

@@ -247,8 +247,8 @@ class Tram(BaseEstimator):
         The excess risk due to a summary of s points is about c / s. So two rounds tell c and the risk of all points,
         and with these the points for the target, unless that is below.
         """
-        last, before = self.path_[-1], (self.path_[-2] if len(self.path_) > 1 else self.path_[-1])
-        if not before.n_points < last.n_points or not before.risk > last.risk:
+        before, last = self.path_[-2:] if len(self.path_) > 1 else self.path_ * 2
+        if before.n_points >= last.n_points or before.risk <= last.risk:
             return [self.growth_points]
         excess = (before.risk - last.risk) / (last.n_points / before.n_points - 1)  # c / s of the last round
         gap = self.target_ - (last.risk - excess)

@@ -20,9 +20,9 @@ class Clock(Part):
         "rows": Whole(0, lambda its: its["half_life"] - 1),
     }
 
-    def __init__(self, half_life: int):
+    def __init__(self, half_life: int, rows: int = 0):
         self.half_life = half_life
-        self.rows = 0
+        self.rows = rows
 
     def periods(self, count: int) -> Iterator[tuple[slice, np.ndarray, bool]]:
         """The next rows, cut at the ends of periods: which rows, their weights, and whether a period ends there."""
