@@ -143,7 +143,10 @@ def prequential(
     scores = _Scores(chosen, window, delta)
     history = History("n_seen", "overall", "recent", "seconds", "nbytes")
     seconds, n_seen = 0.0, 0
-    for chunk, known in delayed(stream(source, target=target, chunk_size=chunk_size), lag):
+    rows = stream(source, target=target, chunk_size=chunk_size)
+    if isinstance(learner, Learner):
+        learner._watch_order(rows.columns)
+    for chunk, known in delayed(rows, lag):
         if chunk is not None and isinstance(learner, Learner):
             learner._expect_lag(lag + len(chunk) // 2)
         before = time.perf_counter()

@@ -63,6 +63,33 @@ def test_learners_without_targets(modicum_command, clusters, tmp_path):
     assert row["metric"] == "loss"
 
 
+@pytest.fixture
+def sales(tmp_path):
+    """Rows in the order of time; every fifth has no target."""
+    rng = np.random.default_rng(0)
+    lines = [
+        f"2024-01-{1 + i // 1440} {i % 1440 // 60:02d}:{i % 60:02d},{i * i},{size:.3f},{'' if i % 5 == 4 else size > 0}"
+        for i, size in enumerate(rng.normal(size=7000))
+    ]
+    (tmp_path / "sales.csv").write_text("\n".join(["when,total,size,kind", *lines]))
+
+
+def test_rows_without_a_target_are_left_out(modicum_command, sales):
+    given = ("sales.csv", "--target", "kind", "--exclude", "total", "--learner", "svm")
+    refused = modicum_command("evaluate", *given, expect=1)
+    assert "data row 5, column 'kind': missing target" in refused.stderr
+    assert "leave them out with --missing drop" in refused.stderr
+    done = modicum_command("evaluate", *given, "--missing", "drop")
+    assert "1,400 bad rows left out, such as sales.csv: data row 5: no target" in done.stderr
+    assert json.loads(done.stdout)["rows"] == 5600
+    assert "sorted" not in done.stderr  # a column made of times may rise
+
+
+def test_sorted_columns_are_named(modicum_command, sales):
+    done = modicum_command("evaluate", "sales.csv", "--target", "kind", "--learner", "svm", "--missing", "drop")
+    assert "sorted by column total" in done.stderr
+
+
 def test_learners_by_name():
     assert repr(make("svm(C=2)")) == repr(modicum.StreamSVC(C=2, random_state=0))
     assert repr(make("krls")) == repr(modicum.KRLS())

@@ -357,6 +357,42 @@ class TestUnlabelled:
         with pytest.raises(DataError, match="column 1: missing value"):
             one(tmp_path / "x.npy", weight=1, unlabelled=True)
 
+    @pytest.mark.parametrize(
+        ("labels", "kept"),
+        [([3, None, 5], [3, 5]), ([None, "cat", " "], ["cat"]), ([True, None, False], [1, 0]), ([1, 2, 3], [1, 2, 3])],
+    )
+    @pytest.mark.parametrize("raw", [False, True])
+    def test_rows_can_be_left_out(self, labels, kept, raw):
+        table = pa.table({"a": [1.0, 2.0, 3.0], "y": labels, "w": [1.0, 2.0, 3.0]})
+        rows = stream(table, target="y", weight="w", unlabelled="drop", raw=raw)
+        (chunk,) = rows
+        assert chunk.y.tolist() == kept
+        where = [i for i, label in enumerate(labels) if label not in (None, " ")]
+        assert chunk.row_ids.tolist() == where
+        assert chunk.sample_weight.tolist() == [i + 1.0 for i in where]
+        assert rows.position == 3
+        left_out = [(i + 1, "no target") for i in range(3) if i not in where]
+        assert [(row, why) for _, row, why in rows.bad_rows.first] == left_out
+        assert rows.bad_rows.count == len(left_out)
+
+    def test_rows_of_arrays_can_be_left_out_and_resumed(self):
+        X, y = np.arange(20.0)[:, None], np.where(np.arange(20) % 5, np.arange(20.0), np.nan)
+        whole = stream(X, target=y, unlabelled="drop", chunk_size=4)
+        rest = stream(X, target=y, unlabelled="drop", chunk_size=4, start=8)
+        seen = [chunk.row_ids.tolist() for chunk in whole]
+        assert seen == [[1, 2, 3], [4, 6, 7], [8, 9, 11], [12, 13, 14], [16, 17, 18, 19]]
+        assert [chunk.row_ids.tolist() for chunk in rest] == seen[2:]
+        assert whole.bad_rows.count == 4
+        assert len(list(stream(X[:4], target=np.full(4, None), unlabelled="drop"))) == 0
+
+    def test_other_values_are_refused(self):
+        with pytest.raises(ValueError, match="unlabelled must be True, False or 'drop'; got 'maybe'"):
+            stream(np.ones((2, 2)), target=1, unlabelled="maybe")
+
+    def test_the_error_names_the_way_out(self):
+        with pytest.raises(DataError, match=r'row 2.*missing target. .*leave them out with unlabelled="drop"'):
+            one(pa.table({"a": [1.0, 2.0], "y": [1.0, None]}), target="y")
+
     def test_without_targets(self, tmp_path):
         (tmp_path / "x.svm").write_text("1 1:2\n-1 2:3\n")
         rows = stream(tmp_path / "x.svm").without_targets()

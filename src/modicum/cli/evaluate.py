@@ -21,6 +21,7 @@ from modicum.cli.values import called
 from modicum.contract.learner import Learner
 from modicum.evaluate import METRICS, Prequential, prequential
 from modicum.exceptions import DataError
+from modicum.pipeline.stream_pipeline import watch_order_of
 
 CHUNK = 100  # few, as a learner that follows changes is to know the latest rows
 CURVE = ("n_seen", "overall", "recent", "seconds", "nbytes")
@@ -103,6 +104,8 @@ def _along(source: Sources, reading: Preparing, model: Learner, **how: Any) -> P
     """The scores of one learner along a source."""
     rows, encoder = reading.prepared_rows(source, model)
     check_target(model, rows, reading.target)
+    if encoder is not None and encoder._is_fitted():
+        watch_order_of(model, [encoder])
     with Progress(rows) as progress, naming_source(rows, model):
         scores = prequential(model, rows, on_chunk=lambda model: _show(progress, model, rows.position), **how)
     if not len(scores.n_seen):

@@ -63,7 +63,10 @@ class Preparing(Reading):
         str, typer.Option(help="Which numbers are standardized: auto those of tables, standard also arrays, none.")
     ] = "auto"
     missing: Annotated[
-        str, typer.Option(help="Missing values: impute fills them in, drop leaves their rows out, error stops.")
+        str,
+        typer.Option(
+            help="Missing values: impute fills in, drop leaves out rows, and those without a target, error stops."
+        ),
     ] = "impute"
     features: Features = DESCRIPTORS
     prepare_like: Annotated[
@@ -151,7 +154,7 @@ class Preparing(Reading):
         encoder = self.encoder()
         if encoder._is_fitted():
             return encoder
-        rows = self.open(source, None, **self.raw_options(source))
+        rows = self.open(source, None, unlabelled=True, **self.raw_options(source))
         if not rows.rereadable:
             raise DataError(
                 f"{rows.name} can be read only once, but rows of a file are to be prepared like it. Write it to a file "
@@ -167,14 +170,15 @@ class Preparing(Reading):
 
     def prepared_rows(self, source: Sources, learner: Learner) -> tuple[Stream, TableEncoder | None]:
         """Rows of a source as numbers, for what takes no pipeline; and the preparation, if there is one."""
+        lack = self._may_lack_targets(learner)
         if self.image is not None or (self.scale != "standard" and not is_table(source)):
-            return self.open(source, seed_of(learner)), None
+            return self.open(source, seed_of(learner), unlabelled=lack), None
         if is_stdin(source):
             encoder, names = self.encoder(), None
         else:
             encoder = self.decided_encoder(source)
             names = list(encoder.get_feature_names_out()) if encoder.n_features_out_ <= MOST_NAMES else None
-        rows = self.open(source, seed_of(learner), **self.raw_options(source))
+        rows = self.open(source, seed_of(learner), unlabelled=lack, **self.raw_options(source))
 
         def encode(X: Any) -> Any:
             if not encoder._is_fitted():  # of a pipe, the first rows that come decide
@@ -195,10 +199,14 @@ class Preparing(Reading):
             return open_documents(self.document, source, open_rows, is_plain=self.columns is None)
         if groups_rows(learner):
             raw |= grouping(self.document, source, self.chunk_size)
-        if not final_learner(learner)._takes_unlabelled:
-            return self.open(source, seed, **raw, **more)
-        rows = self.open(source, seed, unlabelled=True, **raw, **more)
-        return rows.without_targets() if self.target is None else rows
+        rows = self.open(source, seed, unlabelled=self._may_lack_targets(learner), **raw, **more)
+        return rows.without_targets() if self.target is None and final_learner(learner)._takes_unlabelled else rows
+
+    def _may_lack_targets(self, learner: Learner) -> bool | str:
+        """What `stream` does about missing targets for a learner."""
+        if final_learner(learner)._takes_unlabelled:
+            return True
+        return "drop" if self.missing == "drop" and learner.__sklearn_tags__().target_tags.required else False
 
     def options_for(self, learner: Learner, source: Sources) -> dict[str, Any]:
         """Options of `stream` for workers of a cluster, which read parts of a source as `open_for` reads all of it."""
@@ -214,13 +222,11 @@ class Preparing(Reading):
             options["documents"] = DOCUMENTS[self.document] if self.document else documents_in(source)
         elif groups_rows(learner):
             options |= grouping(None, source, self.chunk_size)
-        if last._takes_unlabelled:
-            if self.target is None and is_svmlight(source):
-                raise DataError(
-                    f"--dask: {type(last).__name__} would learn from the labels of svmlight files. Leave it out."
-                )
-            options["unlabelled"] = True
-        return options
+        if last._takes_unlabelled and self.target is None and is_svmlight(source):
+            raise DataError(
+                f"--dask: {type(last).__name__} would learn from the labels of svmlight files. Leave it out."
+            )
+        return options | {"unlabelled": self._may_lack_targets(learner)}
 
     def _texts(self, rows: Stream) -> Stream:
         """Rows of one column of texts as a list of strings."""

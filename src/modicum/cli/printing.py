@@ -8,6 +8,7 @@ OPTIONS = (  # of Python's functions that errors mention, and of the command lin
     *("budget", "columns", "ellipsoid", "kernel", "n_balls", "n_components", "n_prototypes", "n_validation", "noise"),
     *("adapt", "passes", "predictor", "target", "weight", "chunk_size", "fit_on", "start", "skip_bad_rows"),
 )
+PHRASES = {"`stream(target=)`": "--target", 'unlabelled="drop"': "--missing drop", "`": ""}
 _ARGUMENT = re.compile(rf"(?<![\w'\"])({'|'.join(OPTIONS)})=(?=(\S?))")
 _CONSTANT = re.compile(r"(?<![\w'\"])(None|True|False)(?![\w'\"])")
 
@@ -29,7 +30,8 @@ def in_shell_words(text: str) -> str:
     >>> in_shell_words("n_prototypes=None needs a `budget`; leave 'None' out of columns=.")
     "--n-prototypes none needs a budget; leave 'None' out of --columns."
     """
-    text = text.replace("`stream(target=)`", "--target").replace("`", "")
+    for said, meant in PHRASES.items():
+        text = text.replace(said, meant)
     text = _CONSTANT.sub(lambda found: found[0].lower(), text)
     return _ARGUMENT.sub(lambda found: f"--{found[1].replace('_', '-')}{' ' * (found[2] not in {'.', ',', ')'})}", text)
 

@@ -234,7 +234,7 @@ class StreamPipeline(TakesTables):
         learner = clone(self.steps[-1][1])
         learner._is_prepared = len(preparations) > 0
         learner._expect_lag(self._late)
-        _watch_order_of(learner, preparations)
+        watch_order_of(learner, preparations)
         params = learner.get_params(deep=False)
         if "random_state" in params and params["random_state"] is None and self.random_state is not None:
             learner.set_params(random_state=int(self._rng.integers(2**31)))
@@ -656,7 +656,7 @@ def _whole_rows(encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
     return _rows_at(np.flatnonzero(whole), X, *columns)
 
 
-def _watch_order_of(learner: Learner, preparations: Sequence[Any]) -> None:
+def watch_order_of(learner: Learner, preparations: Sequence[Any]) -> None:
     """Let a learner watch the order of its rows; columns made of times may rise."""
     if len(preparations) == 1 and isinstance(encoder := preparations[0], TableEncoder):
         times = {name for column in encoder._columns if column.kind == "time" for name in column.names}

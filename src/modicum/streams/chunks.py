@@ -46,11 +46,11 @@ def cut(chunks: Iterator[Chunk], size: int, *, live: bool = False) -> Iterator[C
     for chunk in chunks:
         first = 0
         while len(chunk) - first >= missing:
-            yield _join([*held, _pick(chunk, slice(first, first + missing))])
+            yield _join([*held, pick_rows(chunk, slice(first, first + missing))])
             first += missing
             held, missing = [], size
         if first < len(chunk):
-            held.append(_pick(chunk, slice(first, None)))
+            held.append(pick_rows(chunk, slice(first, None)))
             missing -= len(chunk) - first
         if held and live:
             yield _join(held)
@@ -63,7 +63,7 @@ def drop(chunks: Iterator[Chunk], n: int) -> Generator[Chunk, None, int]:
     """The chunks without their first `n` rows; returns how many rows remain to be dropped after the last chunk."""
     for chunk in chunks:
         if n < len(chunk):
-            yield _pick(chunk, slice(n, None)) if n else chunk
+            yield pick_rows(chunk, slice(n, None)) if n else chunk
         n = max(n - len(chunk), 0)
     return n
 
@@ -78,11 +78,11 @@ def shuffled(chunks: Iterator[Chunk], n: int, rng: np.random.Generator, *, live:
         pool = _join([*buffer, chunk])
         if len(pool) > n:
             emitted, kept = _replace_in_order(rng.integers(n, size=len(pool) - n), n)
-            yield _pick(pool, emitted)
-            pool = _pick(pool, kept)
+            yield pick_rows(pool, emitted)
+            pool = pick_rows(pool, kept)
         buffer = [pool]
     for pool in buffer:
-        yield _pick(pool, rng.permutation(len(pool)))
+        yield pick_rows(pool, rng.permutation(len(pool)))
 
 
 def _replace_in_order(draws: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -119,15 +119,16 @@ def delayed(chunks: Iterable[Chunk], lag: int) -> Iterator[tuple[Chunk | None, C
         known = max(0, sum(map(len, held)) - lag)
         if known:
             waiting = _join(held)
-            held = [_pick(waiting, slice(known, None))] if known < len(waiting) else []
-            yield chunk, _pick(waiting, slice(0, known))
+            held = [pick_rows(waiting, slice(known, None))] if known < len(waiting) else []
+            yield chunk, pick_rows(waiting, slice(0, known))
         else:
             yield chunk, None
     if held:
         yield None, _join(held)
 
 
-def _pick(chunk: Chunk, index: Any) -> Chunk:
+def pick_rows(chunk: Chunk, index: Any) -> Chunk:
+    """Some rows of a chunk."""
     if isinstance(index, slice) and index.indices(len(chunk)) == (0, len(chunk), 1):
         return chunk  # a slice of a sparse matrix would be a copy
     return Chunk(*(pick(getattr(chunk, field.name), index) for field in fields(Chunk)))

@@ -3,6 +3,7 @@
 A reader (see `modicum.streams.readers`) yields blocks of rows as its source stores them. They pass through these steps:
 
     number the rows -> shuffle (if asked) -> cut into chunks -> drop what `start` skips -> read ahead (files)
+    -> drop rows without a target (if asked)
 
 Chunk i of a pass always starts at row i * chunk_size, however the source is divided into files and row groups.
 """
@@ -17,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from modicum.exceptions import DataError
-from modicum.streams.chunks import Chunk, cut, drop, read_ahead, shuffled
+from modicum.streams.chunks import Chunk, cut, drop, pick_rows, read_ahead, shuffled
 from modicum.streams.readers import open_reader
-from modicum.streams.readers.base import Reader, count, pick
-from modicum.streams.readers.columns import Key, Wanted, as_keys, as_values, as_weights
+from modicum.streams.readers.base import BadRows, Reader, count, pick
+from modicum.streams.readers.columns import Key, Wanted, as_keys, as_values, as_weights, is_given
 from modicum.streams.readers.dialect import TextOptions
 from modicum.streams.readers.joined import Joined
 from modicum.streams.readers.mapped import Mapped, WithoutTargets
@@ -28,6 +29,7 @@ from modicum.streams.readers.objects import OBJECT_BYTES
 from modicum.streams.readers.part import Part
 
 CHUNK_BYTES = 8 << 20  # large enough to make the overhead per chunk negligible, small enough to stay in cache
+DROP = "drop"  # rows without a target
 SPREAD_BLOCKS = 32  # places of a source that `spread` looks at
 CHUNK_ROWS = 1_024, 65_536  # fewest and most rows of a chunk whose size is not given
 
@@ -39,7 +41,7 @@ def stream(
     columns: Sequence[str | int] | str | None = None,
     target: Any = None,
     weight: Any = None,
-    unlabelled: bool = False,
+    unlabelled: bool | str = False,
     passes: int = 1,
     shuffle_buffer: int = 0,
     start: int = 0,
@@ -73,9 +75,9 @@ def stream(
       (X, y, weight). A torch DataLoader is such an iterable;
     - another Stream, which is returned unchanged.
 
-    Every chunk but the last of a pass has `chunk_size` rows. Chunks of arrays in memory are views. Files are read
-    by a thread that is one chunk ahead. A pipe and a source that is followed are read as their rows come: a chunk
-    has what is there, at most `chunk_size` rows.
+    Every chunk but the last of a pass has `chunk_size` rows, less those that `unlabelled="drop"` leaves out. Chunks
+    of arrays in memory are views. Files are read by a thread that is one chunk ahead. A pipe and a source that is
+    followed are read as their rows come: a chunk has what is there, at most `chunk_size` rows.
 
     Without `columns`, X has all numeric columns except target and weight; columns of other types are left out
     (`Stream.take` returns them). Column types of CSV and JSON lines are inferred from the first MiB. A cell of a
@@ -95,9 +97,9 @@ def stream(
         Names or positions of the features; "a,b" is short for ["a", "b"]. Other columns are not read.
     target, weight : str, int or array, default=None
         Columns of targets and of sample weights: a name, a position, or a 1-D array with one value per row.
-    unlabelled : bool, default=False
+    unlabelled : bool or "drop", default=False
         Whether targets of tables and arrays may be missing: they come as NaN, or of texts as "". By default that is a
-        DataError.
+        DataError. "drop" leaves such rows out, and counts them in `Stream.bad_rows`; truth values come as 0 and 1.
     passes : int, default=1
         How many times to read the source.
     shuffle_buffer : int, default=0
@@ -158,7 +160,7 @@ def stream(
     return Stream(
         open_reader(
             source,
-            Wanted(as_keys(columns), **keys, unlabelled=unlabelled, raw=raw, text=text),
+            Wanted(as_keys(columns), **keys, unlabelled=_may_lack(unlabelled), raw=raw, text=text),
             follow=follow,
             files=files or (),
         ),
@@ -169,6 +171,7 @@ def stream(
         start=_integer("start", start, 0),
         seed=_seed(random_state),
         first_row=_integer("first_row", first_row, 0),
+        drops_unlabelled=unlabelled == DROP,
     )
 
 
@@ -201,7 +204,8 @@ class Stream:
     notes : list of str
         What was assumed about files of text that were opened so far, such as a decimal comma.
     bad_rows : BadRows
-        What the last pass left out because of `skip_bad_rows`: `count`, and `first`, a list of (file, row, reason).
+        What the last pass left out because of `skip_bad_rows`, or for want of a target: `count`, and `first`, a list of
+        (file, row, reason).
     name : str
         Name of the source in messages.
     width : int or None
@@ -238,9 +242,11 @@ class Stream:
         start: int,
         seed: int,
         first_row: int = 0,
+        drops_unlabelled: bool = False,
     ):
         self._reader, self._arrays = reader, arrays
         self._passes, self._shuffle_buffer, self._start, self._seed = passes, shuffle_buffer, start, seed
+        self._drops_unlabelled, self._dropped = drops_unlabelled, BadRows()
         self._spent = False
         self.position = start
         self.first_row = first_row
@@ -258,7 +264,6 @@ class Stream:
     left_out = property(lambda self: self._reader.left_out)
     skipped = property(lambda self: self._reader.skipped)
     notes = property(lambda self: self._reader.notes)
-    bad_rows = property(lambda self: self._reader.bad_rows)
     name = property(lambda self: self._reader.name)
     width = property(lambda self: self._reader.width)
     rereadable = property(lambda self: self._reader.rereadable)
@@ -266,6 +271,13 @@ class Stream:
     files = property(lambda self: self._reader.files)
     n_files = property(lambda self: self._reader.n_files)
     cuts = property(lambda self: self._reader.cuts)
+
+    @property
+    def bad_rows(self) -> BadRows:
+        found = BadRows()
+        for some in (self._reader.bad_rows, self._dropped):
+            found.add_all(some)
+        return found
 
     @property
     def on_idle(self) -> Callable[[], object] | None:
@@ -416,10 +428,20 @@ class Stream:
         return DataError(f"{self._reader.name}: start={self._start:,} exceeds its {total:,} rows.")
 
     def _counted(self, chunks: Generator[Chunk, None, Any]) -> Iterator[Chunk]:
+        self._dropped = BadRows(self._reader.name)
         with closing(chunks):
             for chunk in chunks:
                 self.position += len(chunk)
-                yield chunk
+                kept = self._with_targets(chunk) if self._drops_unlabelled else chunk
+                if len(kept):
+                    yield kept
+
+    def _with_targets(self, chunk: Chunk) -> Chunk:
+        """The rows of a chunk that have a target."""
+        if chunk.y is None or (given := is_given(chunk.y)).all():
+            return chunk
+        self._dropped.add_many(chunk.row_ids[~given] - self.first_row, "no target")
+        return pick_rows(chunk, np.flatnonzero(given))
 
     def _chunks(self) -> Generator[Chunk, None, None]:
         first_pass, skip = divmod(self._start, self.n_rows) if self.n_rows else (0, self._start)
@@ -453,6 +475,13 @@ class Stream:
             weight = self._arrays["weight"][row:end] if "weight" in self._arrays else weight
             yield Chunk(X, y, weight, np.arange(row, end) + self.first_row)
             row = end
+
+
+def _may_lack(unlabelled: Any) -> bool:
+    """Whether targets may be missing."""
+    if isinstance(unlabelled, bool) or unlabelled == DROP:
+        return bool(unlabelled)
+    raise ValueError(f"stream: unlabelled must be True, False or {DROP!r}; got {unlabelled!r}.")
 
 
 def _chunk_rows(row_bytes: float) -> int:

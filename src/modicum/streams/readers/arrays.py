@@ -7,6 +7,7 @@ import numpy as np
 
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import (
+    NO_TARGET,
     Block,
     Reader,
     as_array,
@@ -61,9 +62,10 @@ class Arrays(Reader):
     def _refuse_gaps(self, block: Block, file: str, row: int) -> None:
         X, y, weight = block
         refuse_gaps(X, file, row, self._choice.features)
-        for values, column in ((y, self._choice.target), (weight, self._choice.weight)):
-            if values is not None and not (self._unlabelled and values is y):
-                refuse_gaps(values[:, None], file, row, [column])
+        if weight is not None:
+            refuse_gaps(weight[:, None], file, row, [self._choice.weight])
+        if y is not None and not self._unlabelled:
+            refuse_gaps(y[:, None], file, row, [self._choice.target], NO_TARGET)
 
 
 def array_reader(source: Any, wanted: Wanted) -> Reader:

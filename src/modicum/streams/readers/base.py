@@ -42,6 +42,11 @@ class BadRows:
         insort(self.first, (self._file, row + 1, reason))
         del self.first[self.SHOWN :]
 
+    def add_many(self, rows: np.ndarray, reason: str) -> None:
+        """Count rows of the file, numbered from 0 here, that come after all others."""
+        self.count += len(rows)
+        self.first += [(self._file, int(row) + 1, reason) for row in rows[: self.SHOWN - len(self.first)]]
+
     def add_all(self, other: "BadRows") -> None:
         """Count the rows of a later file."""
         self.count += other.count
@@ -255,9 +260,10 @@ def bad_cell(file: str, row: int, column: Any, problem: str) -> DataError:
 
 _WAY_OUT = "Fill in or drop such rows, or leave the column out with columns=."
 MISSING = f"missing value. {_WAY_OUT}"
+NO_TARGET = 'missing target. Fill in such rows, or leave them out with unlabelled="drop".'
 
 
-def refuse_gaps(X: Any, file: str, row: int, columns: Sequence[Any]) -> None:
+def refuse_gaps(X: Any, file: str, row: int, columns: Sequence[Any], missing: str = MISSING) -> None:
     """A DataError about the first NaN or infinity of a block, dense or CSR, that starts at `row` of `file`."""
     values = X.data if hasattr(X, "tocsr") else X
     if values.dtype.kind != "f" or (finite := np.isfinite(values)).all():
@@ -268,5 +274,5 @@ def refuse_gaps(X: Any, file: str, row: int, columns: Sequence[Any]) -> None:
     else:
         i, j = divmod(first, X.shape[1])
     value = values.flat[first]
-    problem = MISSING if np.isnan(value) else f"{value} is not a finite number. {_WAY_OUT}"
+    problem = missing if np.isnan(value) else f"{value} is not a finite number. {_WAY_OUT}"
     raise bad_cell(file, row + i, columns[int(j)], problem)

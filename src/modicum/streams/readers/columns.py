@@ -120,6 +120,15 @@ def as_values(values: Any) -> np.ndarray:
     return found
 
 
+def is_given(targets: np.ndarray) -> np.ndarray:
+    """Which targets are there: not NaN, None or blank."""
+    if targets.dtype.kind == "U":
+        return np.char.str_len(np.char.strip(targets)) > 0
+    if targets.dtype.kind == "O":
+        return np.array([one is not None and one == one and str(one).strip() != "" for one in targets], bool)
+    return ~np.isnan(targets) if targets.dtype.kind == "f" else np.ones(len(targets), bool)
+
+
 def as_weights(values: Any, source: str) -> np.ndarray:
     try:
         return np.asarray(values, dtype=np.float64)

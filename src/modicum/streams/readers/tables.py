@@ -14,6 +14,7 @@ from modicum._optional import require
 from modicum.exceptions import DataError
 from modicum.streams.readers.base import (
     MISSING,
+    NO_TARGET,
     BadRows,
     Block,
     Reader,
@@ -225,8 +226,12 @@ class Tables(Reader):
 
     def _targets_of(self, batch: Any, file: str, row: int) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Targets and weights of a batch."""
-        y = None if self._target is None else _values(batch, self._target, file, row, gaps=self._unlabelled)
-        weight = None if self._weight is None else _values(batch, self._weight, file, row).astype(np.float64)
+        y = weight = None
+        if self._target is not None:
+            whole = not self._unlabelled
+            y = _values(batch, self._target, file, row, NO_TARGET) if whole else _with_gaps(batch.column(self._target))
+        if self._weight is not None:
+            weight = _values(batch, self._weight, file, row).astype(np.float64)
         return y, weight
 
     def _table(self, batch: Any, file: str, row: int) -> Block:
@@ -353,19 +358,17 @@ def _numpy_type(kind: Any) -> Any:
     return np.float64 if dtype is np.object_ else dtype  # decimals
 
 
-def _values(batch: Any, name: str, file: str, row: int, *, gaps: bool = False) -> np.ndarray:
-    """A column of a batch that starts at `row` of `file`; a DataError for missing values, unless there may be gaps."""
+def _values(batch: Any, name: str, file: str, row: int, missing: str = MISSING) -> np.ndarray:
+    """A column of a batch that starts at `row` of `file`; a DataError for missing values."""
     import pyarrow as pa
 
     column = batch.column(name)
-    if gaps:
-        return _with_gaps(column)
     if column.null_count:
-        raise bad_cell(file, row + column.is_null().index(True).as_py(), name, MISSING)
+        raise bad_cell(file, row + column.is_null().index(True).as_py(), name, missing)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     values = column.to_numpy(zero_copy_only=False)
-    refuse_gaps(values[:, None], file, row, [name])
+    refuse_gaps(values[:, None], file, row, [name], missing)
     return values
 
 
