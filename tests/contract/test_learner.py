@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import modicum
 from modicum.contract.learner import Learner, Traits
-from modicum.exceptions import StateError
+from modicum.exceptions import DataError, StateError
 from modicum.rules.invariants import Real
 from modicum.rules.params import Number
 
@@ -31,10 +31,14 @@ class Summed(Learner):
     def _learn(self, X, y, weight, row_ids):
         if (X > 1e6).any():
             raise MemoryError
+        if (X < -1e6).any():
+            raise np.linalg.LinAlgError("singular")
         self._sum = getattr(self, "_sum", 0.0) + float(X.sum())
 
     def _merge(self, other):
         self._sum += other._sum
+        if self._sum < -1e6:
+            raise np.linalg.LinAlgError("singular")
 
     def _n_retained(self):
         return 1
@@ -135,6 +139,22 @@ class TestDerivedValues:
     def test_there_are_none_before_any_data(self):
         with pytest.raises(NotFittedError):
             Summed().scaled_  # noqa: B018
+
+
+class TestSingularMatrices:
+    def test_a_chunk_is_refused_as_numbers_that_overflowed(self):
+        model = summed()
+        before = model.to_bytes()
+        with pytest.raises(DataError, match=r"numbers overflowed \(singular\)"):
+            model.partial_fit(np.full((1, 3), -1e7))
+        assert model.to_bytes() == before
+
+    def test_a_partner_is_refused_and_nothing_changes(self):
+        model, other = summed(), summed(np.full((2, 3), -9e5))
+        before, theirs = model.to_bytes(), other.to_bytes()
+        with pytest.raises(StateError, match=r"numbers overflowed \(singular\)"):
+            model.merge(other)
+        assert (model.to_bytes(), other.to_bytes()) == (before, theirs)
 
 
 class Doubles:

@@ -480,3 +480,11 @@ def test_freedom_of_student_noise_is_found_and_gaussian_noise_is_told_from_it():
     assert gain > 400 > 0 > fit_freedom(gaussian**2)[1]
     assert not have_tails(gaussian**2, gaussian)
     assert not have_tails(student**2, gaussian)  # what a model can't express has tails as well
+
+
+def test_where_most_errors_nearly_vanish_the_scale_of_tails_does_not():
+    ratios = np.full(200, 1e-310)
+    ratios[:40] = np.linspace(0.5, 4.0, 40)
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        assert tail_scale(ratios, 2.0) > 0
+        assert np.isfinite(fit_freedom(ratios)[1])
