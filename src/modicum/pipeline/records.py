@@ -8,6 +8,7 @@ from modicum.rows import Rows, RowsOf, find_slots, put_values, take
 from modicum.rules.invariants import Array
 from modicum.state.part import Part
 
+KEY_BITS = 40  # of a key: the number of the row; the bits above it say which stream it is from
 SHORTEST, LONGEST = 16, 1 << 16  # characters of texts in records that have to be shortened
 
 
@@ -50,6 +51,16 @@ class Records(Part):
         found = np.zeros((len(slots), rows.shape[1]), rows.dtype)
         found[slots >= 0] = rows[slots[slots >= 0]]
         return found, ids
+
+    def ids_of(self, column: np.ndarray) -> np.ndarray:
+        """Keys as the user's ids; other numbers as they are."""
+        column = np.asarray(column)
+        return column if not len(column) or column.max() < 2**KEY_BITS else self.find(column)[1]
+
+    def keys_of(self, ids: np.ndarray, absent: int) -> np.ndarray:
+        """Keys of the user's ids, `absent` where there is no record."""
+        slots = find_slots(self.ids, ids)
+        return np.where(slots >= 0, self.keys[slots], absent) if len(self) else np.full(len(ids), absent)
 
     def shorten(self, room: int) -> bool:
         """Cut long texts until all records fit into `room` bytes, if that is possible; whether any was cut."""

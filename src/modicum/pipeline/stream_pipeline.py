@@ -3,29 +3,28 @@
 import copy
 import hashlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
 from modicum.contract.learner import Learner, Traits
-from modicum.contract.picks import Picks, kept_ids
+from modicum.contract.picks import kept_ids
 from modicum.contract.validation import check_all_or_none
 from modicum.exceptions import BudgetError, DataError, DataWarning, StateError
+from modicum.pipeline.answers import Answers, final_has, whole_rows
 from modicum.pipeline.pixels import Pixels
 from modicum.pipeline.preparation import WAITING_BYTES, Preparation
-from modicum.pipeline.records import Records
+from modicum.pipeline.records import KEY_BITS, Records
 from modicum.pipeline.table_encoder import TableEncoder
-from modicum.pipeline.tables import TakesTables, as_written, filled
 from modicum.pipeline.word_counts import WordCounts
-from modicum.rows import BufferedRows, find_slots, n_rows, take
+from modicum.rows import BufferedRows, n_rows, take, take_all
 from modicum.rules.budget import as_budget
 from modicum.rules.invariants import ABSENT, Each, Is, Scope, Violation, Whole
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Where
 from modicum.state.files import to_bytes
-from modicum.streams import Chunk, Stream, stream
+from modicum.streams import Stream
 
 STEPS = Where(
     lambda value: (
@@ -38,7 +37,6 @@ STEPS = Where(
     ),
     "a list of (name, step): preparations such as TableEncoder, and a learner at the end",
 )
-KEY_BITS = 40  # of a key: the number of the row; the bits above it say which stream it is from
 NAMING = 1_000  # first rows that name a stream: fewer than most chunks have, so that chunks do not matter
 MOST_NAMES = 1_000  # of columns that the learner is told
 BESIDES = 24  # bytes that a learner holds at least with each row: its id, its weight and its place
@@ -54,11 +52,7 @@ class _Sound:
         value._check_state()
 
 
-def _final_has(name: str) -> Callable[[Any], bool]:
-    return lambda pipeline: hasattr(pipeline.steps[-1][1], name)
-
-
-class StreamPipeline(TakesTables):
+class StreamPipeline(Answers):
     """Preparations and a learner as one learner: it learns, answers, saves, merges and resumes as one.
 
     The first rows are held until the preparations are decided; then every chunk is prepared and learned. The learner
@@ -118,8 +112,6 @@ class StreamPipeline(TakesTables):
     _late = 0  # the lag that an evaluation has
     _shard: int  # a number that names the stream of one of several shards, whose first rows may be the same
     _waiting: BufferedRows | None
-    _fitted: Any  # the fitted steps, a list; None while rows wait
-    _records: Records | None
 
     def __init__(self, steps: Sequence[tuple[str, Learner]], *, keep_records: bool = True, random_state: Any = None):
         self.steps = steps
@@ -137,7 +129,7 @@ class StreamPipeline(TakesTables):
         self._sample = None
         if not self._is_fitted() and rows.table_columns is not None and (n_first := self._n_first()):
             self._sample = rows.spread(n_first)
-        targets = "names documents" if _final_has("predict_items")(self) else "the target"
+        targets = "names documents" if final_has("predict_items")(self) else "the target"
         self._told = {
             name: reason for name, reason in ((rows.target, targets), (rows.weight, "weights")) if name is not None
         }
@@ -173,12 +165,12 @@ class StreamPipeline(TakesTables):
             if self._waiting is None:
                 self._waiting = BufferedRows(X, y, n_first)
             first, rest = np.split(np.arange(len(row_ids)), [n_first - len(self._waiting)])
-            self._waiting.append(*_rows_at(first, X, y, weight, row_ids))
+            self._waiting.append(*take_all(first, X, y, weight, row_ids))
             if len(self._waiting) >= n_first or self._waiting.rows.nbytes > self._waiting_bytes():
                 self._begin()
             if not len(rest):
                 return
-            X, y, weight, row_ids = _rows_at(rest, X, y, weight, row_ids)
+            X, y, weight, row_ids = take_all(rest, X, y, weight, row_ids)
         n_dropped = self._n_dropped
         try:
             self._learn_rows(self._fitted, *self._without_gaps(self._fitted[0], X, y, weight, row_ids))
@@ -275,7 +267,7 @@ class StreamPipeline(TakesTables):
 
     def _without_gaps(self, encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
         """Rows, targets, weights and ids without rows that have missing values, if these are to be left out."""
-        kept = _whole_rows(encoder, X, *columns)
+        kept = whole_rows(encoder, X, *columns)
         self._n_dropped += n_rows(X) - n_rows(kept[0])
         return kept
 
@@ -289,11 +281,6 @@ class StreamPipeline(TakesTables):
                 f"{type(self).__name__}: the budget of {whole} is shared by the preparation, the original rows and the "
                 f"learner. {error} Raise the budget, or shorten long texts first."
             ) from None
-
-    def _prepare(self, fitted: list[Any], X: Any) -> Any:
-        for step in fitted[:-1]:
-            X = step.transform(X)
-        return X
 
     def _prepare_and_count(self, fitted: list[Any], X: Any) -> tuple[Any, Any]:
         """Prepared rows, and what the first preparation watches of them, to be added once they have been learned."""
@@ -381,146 +368,6 @@ class StreamPipeline(TakesTables):
             keep_records=self.keep_records,
             random_state=self.random_state,
         )
-
-    # ---- answers ---------------------------------------------------------------------------------
-
-    def _ready(self) -> Self:
-        """This pipeline if it has begun, otherwise a copy that begins with the rows so far."""
-        self._check_fitted()
-        return self if self._fitted is not None else self._derive("begun", self._begun_copy)
-
-    def _begun_copy(self) -> Self:
-        same = copy.deepcopy(self)
-        same._begin()
-        return same
-
-    @property
-    def learner_(self) -> Any:
-        return self._ready()._fitted[-1]
-
-    @property
-    def preparation_(self) -> Preparation | None:
-        first, *others = self._ready()._fitted
-        return first if others else None
-
-    @property
-    def encoder_(self) -> TableEncoder | None:
-        return self.preparation_ if isinstance(self.preparation_, TableEncoder) else None
-
-    @property
-    def summary_(self) -> str:
-        said = getattr(self.preparation_, "summary_", "learned from all columns")
-        rows = "row" if self._n_dropped == 1 else "rows"
-        return f"{said}; {self._n_dropped:,} {rows} with missing values left out" if self._n_dropped else said
-
-    def __getattr__(self, name: str) -> Any:
-        """Learned values of the last step."""
-        if name.startswith("_") or not name.endswith("_") or not self._is_fitted():
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return getattr(self.learner_, name)
-
-    def _ask(self, name: str, X: Any, *args: Any, **kwargs: Any) -> Any:
-        """An answer of the learner for rows."""
-
-        def ask() -> Any:
-            rows, ready = self._check_input(X), self._ready()
-            return getattr(ready._fitted[-1], name)(ready._prepare(ready._fitted, rows), *args, **kwargs)
-
-        return self._guard().run(ask)
-
-    @available_if(_final_has("predict"))
-    def predict(self, X: Any, **how: Any) -> Any:
-        """What the learner predicts for rows."""
-        return self._ask("predict", X, **how)
-
-    @available_if(_final_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the learner for rows."""
-        return self._ask("predict_proba", X)
-
-    @available_if(_final_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
-        """Decision values of the learner for rows."""
-        return self._ask("decision_function", X)
-
-    @available_if(_final_has("transform"))
-    def transform(self, X: Any) -> Any:
-        """What the last step makes of rows."""
-        return self._ask("transform", X)
-
-    @available_if(_final_has("score_samples"))
-    def score_samples(self, X: Any) -> Any:
-        """Scores of the learner for rows."""
-        return self._ask("score_samples", X)
-
-    @available_if(_final_has("score"))
-    def score(self, X: Any, y: Any = None) -> Any:
-        """The learner's score on rows."""
-        return self._ask("score", X, *(() if y is None else (y,)))
-
-    @available_if(_final_has("perplexity"))
-    def perplexity(self, X: Any, **how: Any) -> float:
-        """The perplexity of a topic model on documents."""
-        return self._ask("perplexity", X, **how)
-
-    @available_if(_final_has("index"))
-    def index(self, X: Any, **how: Any) -> Any:
-        """Documents that a topic model may retrieve."""
-        return self._ask("index", X, **how)
-
-    @available_if(_final_has("retrieve"))
-    def retrieve(self, X: Any, k: int = 5, **how: Any) -> Any:
-        """Documents that a topic model finds similar to those of X."""
-        return self._ask("retrieve", X, k, **how)
-
-    @available_if(_final_has("guarantee"))
-    def guarantee(self, **how: Any) -> Any:
-        """The guarantee of the learner, about prepared rows."""
-        return self.learner_.guarantee(**how)
-
-    @available_if(_final_has("certify"))
-    def certify(self, source: Any, *, confidence: float = 0.95) -> Any:
-        """What the learner certifies about the rows of a source, once they are prepared."""
-        ready = self._ready()
-        chunks = source if isinstance(source, Stream) else stream(source, raw=self.traits.tables)
-        return ready.learner_._certify(map(ready._as_learned, chunks), confidence)
-
-    def _as_learned(self, chunk: Chunk) -> Chunk:
-        """A chunk as the learner was given it: prepared, and with the keys of the rows that it keeps."""
-        X, weight, ids = chunk.X, chunk.sample_weight, chunk.row_ids
-        X, weight, ids = _whole_rows(self._fitted[0], self._check_input(X), weight, ids)
-        if self._records is not None:
-            slots = find_slots(self._records.ids, ids)
-            ids = np.where(slots >= 0, self._records.keys[slots], -2) if len(self._records) else np.full(len(ids), -2)
-        return Chunk(self._prepare(self._fitted, X), None, weight, ids)
-
-    def table(self, X: Any, y: Any = None) -> dict[str, np.ndarray]:
-        """What is predicted for each row, as columns by name; rows are named by the user's ids.
-
-        For a topic model of numbers, y names the document of each row; predictions are then of documents.
-        """
-        answer = self._ask("table", X, *(() if y is None else (y,)))
-        records = self._ready()._records
-        if records is not None:
-            others = [name for name in answer if name not in ("row", "prediction")]
-            keyed = {name for name in others if np.asarray(answer[name]).dtype.kind == "i"}
-            answer |= {name: _as_ids(records, answer[name]) for name in keyed}
-        return answer
-
-    def picks(self) -> Picks | None:
-        """The original rows of what the learner picked, with all their columns."""
-        found = self.learner_.picks()
-        return None if found is None else self.originals(found)
-
-    def originals(self, found: Picks) -> Picks:
-        """Rows that the learner keeps, such as RIM's `typical` ones, as they were before they were prepared."""
-        ready = self._ready()
-        if ready._records is None:
-            return found
-        rows, ids = ready._records.find(found.ids)
-        if (found.ids < 0).any() and ready.encoder_ is not None:
-            rows = filled(rows, ready.encoder_.inverse_transform(found.rows), found.ids < 0)
-        return Picks(found.kind, as_written(rows), ids, found.weights, found.targets)
 
     # ---- contract --------------------------------------------------------------------------------
 
@@ -633,11 +480,6 @@ def _contents(waiting: BufferedRows) -> tuple[Any, ...]:
     return X, y, None if (weight == 1).all() else weight, ids
 
 
-def _rows_at(index: np.ndarray, X: Any, *columns: Any) -> tuple[Any, ...]:
-    """Some of the rows, targets, weights and ids."""
-    return (take(X, index), *(None if column is None else column[index] for column in columns))
-
-
 def _name_columns(fitted: Sequence[Any]) -> None:
     """Tell a learner behind one preparation the names of its columns, if they are few or words."""
     first = fitted[0]
@@ -646,14 +488,6 @@ def _name_columns(fitted: Sequence[Any]) -> None:
         or (isinstance(first, TableEncoder) and first.n_features_out_ <= MOST_NAMES)
     ):
         fitted[-1]._column_names = list(first.get_feature_names_out())
-
-
-def _whole_rows(encoder: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
-    """Rows and columns beside them without rows that have missing values, if these are to be left out."""
-    leaves_out = isinstance(encoder, TableEncoder | Pixels) and encoder.missing == "drop"
-    if not leaves_out or (whole := encoder.complete(X)).all():
-        return X, *columns
-    return _rows_at(np.flatnonzero(whole), X, *columns)
 
 
 def watch_order_of(learner: Learner, preparations: Sequence[Any]) -> None:
@@ -683,14 +517,6 @@ def _digest(X: Any) -> int:
         content.append(X, None, None, np.arange(n_rows(X)))
     digest = hashlib.blake2b(to_bytes({"rows": content}), digest_size=8).digest()
     return max(1, int.from_bytes(digest, "little") >> (KEY_BITS + 1))
-
-
-def _as_ids(records: Records, column: np.ndarray) -> np.ndarray:
-    """Keys as the user's ids; other numbers as they are."""
-    column = np.asarray(column)
-    if not len(column) or column.max() < 2**KEY_BITS:
-        return column
-    return records.find(column)[1]
 
 
 def _difference(ours: Preparation, theirs: Preparation) -> str:

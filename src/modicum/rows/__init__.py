@@ -14,6 +14,7 @@ from modicum.rows.kinds import (
     is_table,
     n_rows,
     take,
+    take_all,
 )
 from modicum.rows.rows import DenseRows, ObjectRows, Rows, RowsOf, SparseRows
 from modicum.rows.slots import find_slots, put_values
@@ -41,4 +42,5 @@ __all__ = [
     "n_rows",
     "put_values",
     "take",
+    "take_all",
 ]

@@ -36,6 +36,11 @@ def take(X: Any, index: Any) -> Any:
     return X[index]
 
 
+def take_all(index: Any, X: Any, *columns: Any) -> tuple[Any, ...]:
+    """Some of the rows, and of the columns beside them, such as targets, weights and ids; None stays None."""
+    return (take(X, index), *(None if column is None else column[index] for column in columns))
+
+
 def _consecutive(X: Any, start: int, stop: int) -> Any:
     stop = max(start, stop)
     first, last = X.indptr[start], X.indptr[stop]
