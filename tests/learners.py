@@ -42,6 +42,7 @@ LEARNERS = {
     ],
     "MemoryBoundedMixture": [  # long epochs: compression is what takes time
         modicum.MemoryBoundedMixture(budget=700, epoch=600),
+        modicum.MemoryBoundedMixture(budget="48 KiB", epoch=400),
         modicum.MemoryBoundedMixture("diagonal", budget="44 KiB", epoch=760),
         modicum.MemoryBoundedMixture("multinomial", budget="32 KiB"),
     ],

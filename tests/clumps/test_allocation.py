@@ -14,7 +14,7 @@ FIXED = 1000
 
 
 def allocation(budget, epoch=None, d=4, p=14):
-    return allocate(as_budget(budget), epoch, d, p, 8, FIXED, "Model")
+    return allocate(as_budget(budget), epoch, d, p, 8 * (p + 1), 8, FIXED, "Model")
 
 
 def test_rows_are_counted_as_in_the_thesis():
@@ -63,7 +63,7 @@ def test_more_memory_allows_more_of_everything():
 
 @pytest.mark.parametrize("epoch", [None, 3, 50])
 def test_sparse_rows_take_what_they_take(epoch):
-    found = allocate(as_budget("4 KiB"), epoch, 20, 20, 8, FIXED, "Model", sparse=True)
+    found = allocate(as_budget("4 KiB"), epoch, 20, 20, 168, 8, FIXED, "Model", sparse=True)
     X = sparse.random(300, 20, 0.3, format="csr", random_state=0)
     held = [12 + 12 * np.diff(X.indptr)[:count].sum() / count for count in (1, 300)]
     assert found.cost.of_rows(X)[0] == held[0]
@@ -80,13 +80,13 @@ def test_sparse_rows_take_what_they_take(epoch):
 
 
 def test_sparse_rows_count_like_dense_ones_to_a_budget_of_rows():
-    dense, thin = (allocate(as_budget(40), None, 20, 20, 8, FIXED, "Model", sparse=flag) for flag in (False, True))
+    dense, thin = (allocate(as_budget(40), None, 20, 20, 168, 8, FIXED, "Model", sparse=flag) for flag in (False, True))
     assert dense == thin
 
 
 @pytest.mark.parametrize("epoch", [None, 1, 10])
 def test_the_budget_that_is_asked_for_is_enough_for_sparse_rows(epoch):
     with pytest.raises(BudgetError) as caught:
-        allocate(as_budget("1 KiB"), epoch, 200, 200, 8, FIXED, "Model", sparse=True)
+        allocate(as_budget("1 KiB"), epoch, 200, 200, 1608, 8, FIXED, "Model", sparse=True)
     least = re.search("at least (.*); got", str(caught.value)).group(1)
-    assert allocate(as_budget(least), epoch, 200, 200, 8, FIXED, "Model", sparse=True).max_components >= 1
+    assert allocate(as_budget(least), epoch, 200, 200, 1608, 8, FIXED, "Model", sparse=True).max_components >= 1

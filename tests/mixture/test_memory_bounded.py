@@ -9,6 +9,8 @@ from sklearn.base import clone
 
 import modicum
 from modicum import DirichletProcessMixture, MemoryBoundedMixture
+from modicum.clumps.factored_memory import FactoredMemory
+from modicum.clumps.memory import Memory
 from modicum.exceptions import BudgetError, DataError, StateError
 from modicum.families import FullGaussian, Multinomial, as_family
 from modicum.rules.budget import as_budget
@@ -244,6 +246,107 @@ def test_only_learners_with_equal_parameters_are_merged():
     assert model.merge(same).n_seen_ == 120
 
 
+# ---- clumps as factors ---------------------------------------------------------------------------
+
+SIZES = {"budget": "12 KiB", "epoch": 60}
+
+
+class DoubleMemory(Memory):
+    """Sums of double precision, for which one pays no more than for factors."""
+
+    clump_bytes = staticmethod(FactoredMemory.clump_bytes)
+
+
+def wide(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.choice([-8.0, 0.0, 8.0], (count, 1)) + rng.normal(size=(count, 5)) * [0.1, 0.5, 1.0, 2.0, 4.0]
+
+
+def model_with(memory, X, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryBoundedMixture, "_kind_of_memory", lambda self, d: memory)
+        return streamed(MemoryBoundedMixture(**SIZES), X)
+
+
+def test_budgets_of_bytes_hold_factors():
+    X = wide(300)
+    kinds = [
+        type(MemoryBoundedMixture(family, budget=budget).partial_fit(rows)._memory)
+        for family, budget, rows in (
+            ("gaussian", "12 KiB", X),
+            ("gaussian", 100, X),
+            ("diagonal", "12 KiB", X),
+            ("gaussian", "12 KiB", X[:, :1]),
+        )
+    ]
+    assert kinds == [FactoredMemory, Memory, Memory, Memory]
+
+
+def test_factors_do_as_well_as_sums_of_double_precision(monkeypatch):
+    X, new = wide(600), wide(300, seed=1)
+    ours, twin = (model_with(kind, X, monkeypatch) for kind in (FactoredMemory, DoubleMemory))
+    assert len(ours._memory.clump_counts) == len(twin._memory.clump_counts) > 10
+    assert ours.n_components_ == twin.n_components_
+    assert_allclose(ours.free_energy_, twin.free_energy_, rtol=1e-5)
+    assert_allclose(ours.score_samples(new), twin.score_samples(new), atol=1e-3)
+    assert_all_there(ours, X)
+
+
+def test_they_hold_more_clumps(monkeypatch):
+    ours, plain = (model_with(kind, wide(600), monkeypatch) for kind in (FactoredMemory, Memory))
+    assert len(ours._memory.clump_counts) > 1.2 * len(plain._memory.clump_counts)
+    for model in (ours, plain):
+        assert model.nbytes_ <= 12 * 1024
+
+
+def test_chunks_make_no_difference_to_factors():
+    X = wide(300)
+    one, many = MemoryBoundedMixture(**SIZES).partial_fit(X), streamed(MemoryBoundedMixture(**SIZES), X, 7)
+    assert one.to_bytes() == many.to_bytes()
+    again = MemoryBoundedMixture.from_bytes(one.to_bytes())
+    assert again.to_bytes() == one.to_bytes()
+    assert again.partial_fit(X).to_bytes() == many.partial_fit(X).to_bytes()
+
+
+def test_a_state_with_sums_in_a_budget_of_bytes_still_loads(monkeypatch):
+    X, new = wide(400), wide(300, seed=1)
+    old = model_with(Memory, X, monkeypatch)
+    model = MemoryBoundedMixture.from_bytes(old.to_bytes())
+    assert type(model._memory) is FactoredMemory
+    assert model.nbytes_ < old.nbytes_
+    assert_allclose(model.score_samples(new), old.score_samples(new), atol=1e-3)
+    streamed(model, new)
+    assert model.nbytes_ <= 12 * 1024
+    assert_all_there(model, np.concatenate([X, new]))
+    fresh = streamed(MemoryBoundedMixture(**SIZES), new)
+    assert_all_there(fresh.merge(MemoryBoundedMixture.from_bytes(old.to_bytes())), np.concatenate([X, new]))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("clump_scales", lambda values: 0 * values),
+        ("clump_factors", lambda values: 2 * np.sign(values)),
+        ("clump_factors", lambda values: values[:, 1:].copy()),
+        ("clump_factors", lambda values: values.astype(np.float64)),
+        ("clump_means", lambda values: values[1:].copy()),
+    ],
+)
+def test_invalid_factors_are_refused(name, change):
+    model = streamed(MemoryBoundedMixture(**SIZES), wide(300))
+    setattr(model._memory, name, change(getattr(model._memory, name)))
+    with pytest.raises(StateError, match=name):
+        model.to_bytes()
+
+
+def test_factors_of_another_family_are_refused():
+    X = wide(300)
+    model = streamed(MemoryBoundedMixture("diagonal", **SIZES), X)
+    model._memory = streamed(MemoryBoundedMixture(**SIZES), X)._memory
+    with pytest.raises(StateError, match="clump_factors"):
+        model.to_bytes()
+
+
 # ---- names ---------------------------------------------------------------------------------------
 
 
@@ -335,13 +438,13 @@ def test_rows_without_words():
 
 
 @pytest.mark.parametrize("X", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("kind", ["gaussian", "diagonal"])
-def test_odd_streams(kind, X):
-    model = streamed(MemoryBoundedMixture(kind, budget=60), X, 25)
+@pytest.mark.parametrize(("kind", "budget"), [("gaussian", 60), ("gaussian", "9 KiB"), ("diagonal", 60)])
+def test_odd_streams(kind, budget, X):
+    model = streamed(MemoryBoundedMixture(kind, budget=budget, epoch=30), X, 25)
     for values in (model.free_energy_, model.score_samples(X), model.plug_in_score_samples(X), model.novelty(X)):
         assert np.isfinite(values).all()
     assert model.n_components_ <= 30
-    assert spent(model) <= 60 * 2
+    assert model.nbytes_ <= 9 * 1024 if budget == "9 KiB" else spent(model) <= 60 * 2
 
 
 @pytest.mark.parametrize("weight", [1e-9, 1e6])

@@ -74,6 +74,7 @@ def allocate(
     epoch: int | None,
     n_features: int,
     n_statistics: int,
+    clump_bytes: int,
     itemsize: int,
     fixed_bytes: int,
     what: str,
@@ -85,7 +86,7 @@ def allocate(
         cost = Cost(n_features, n_statistics + 1)
         total, per_component = (budget.rows or 0) * n_features, 0
     else:
-        cost = Cost(n_features * itemsize + 8, 8 * (n_statistics + 1))
+        cost = Cost(n_features * itemsize + 8, clump_bytes)
         total, per_component = budget.nbytes - fixed_bytes, 8 * (n_statistics + 2)
     rows = max(1, int(total / cost.row) // 2) if epoch is None else epoch
     for_epoch = rows * cost.row

@@ -1,7 +1,7 @@
 """Memory of a stream: clumps, single rows, and the rows of the current epoch (gomes2008, eq. 2.10 and 2.18)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,13 @@ LEAST = 1e-100  # count of an item that has faded
 
 
 class Memory(Part):
-    """Clumps with their counts and sums of statistics, and weighted rows: single ones, then those of the epoch."""
+    """Clumps with their counts and sums of statistics, and weighted rows: single ones, then those of the epoch.
+
+    A subclass may hold clumps in other arrays, named in `_per_clump`: it defines `_stored` and the property
+    `clump_sums`.
+    """
+
+    _per_clump: ClassVar[tuple[str, ...]] = ("clump_counts", "clump_sums")
 
     _invariants = {
         "rows": RowsOf("n"),
@@ -26,16 +32,35 @@ class Memory(Part):
         "n_seen": Whole("n"),
     }
 
+    clump_counts: np.ndarray
+    clump_sums: np.ndarray
+
     def __init__(self, like: Any, n_statistics: int, max_rows: int):
         self.rows = Rows.like(like, max_rows)
         self.weights = np.empty(0)
         self.n_singlets = 0
-        self.clump_counts = np.empty(0)
-        self.clump_sums = np.empty((0, n_statistics))
         self.n_seen = 0  # rows
+        self._hold(np.empty(0), np.empty((0, n_statistics)))
+
+    @staticmethod
+    def clump_bytes(n_features: int, n_statistics: int) -> int:
+        """Bytes held for a clump."""
+        return 8 * (n_statistics + 1)
+
+    def _stored(self, counts: np.ndarray, sums: np.ndarray) -> dict[str, np.ndarray]:
+        """What is held of clumps with these counts and sums of statistics."""
+        return {"clump_counts": counts, "clump_sums": sums}
+
+    def _hold(self, counts: np.ndarray, sums: np.ndarray) -> None:
+        for name, values in self._stored(counts, sums).items():
+            setattr(self, name, values)
 
     def __len__(self) -> int:
         return len(self.clump_counts) + len(self.weights)
+
+    @property
+    def nbytes_of_clumps(self) -> int:
+        return sum(getattr(self, name).nbytes for name in self._per_clump)
 
     @property
     def n_buffered(self) -> int:
@@ -59,12 +84,15 @@ class Memory(Part):
         self.rows.keep(singlets)
         self.weights = self.weights[singlets]
         self.n_singlets = len(singlets)
-        self.clump_counts, self.clump_sums = items.totals(clumps)
+        self._hold(*items.totals(clumps))
 
     def fade(self, factor: float) -> None:
         """Multiply the counts of all items by a factor."""
         self.weights = np.maximum(self.weights * factor, LEAST)
-        counts = np.maximum(self.clump_counts * factor, LEAST)
+        self._recount(np.maximum(self.clump_counts * factor, LEAST))
+
+    def _recount(self, counts: np.ndarray) -> None:
+        """Give clumps other counts; their means stay as they are."""
         self.clump_sums = self.clump_sums * (counts / self.clump_counts)[:, None]
         self.clump_counts = counts
 
@@ -76,12 +104,13 @@ class Memory(Part):
         self.n_singlets = int(np.count_nonzero(rows[: self.n_singlets]))
         self.rows.keep(np.flatnonzero(rows))
         self.weights = self.weights[rows]
-        self.clump_counts, self.clump_sums = self.clump_counts[clumps], self.clump_sums[clumps]
+        for name in self._per_clump:
+            setattr(self, name, getattr(self, name)[clumps])
 
     def merge(self, other: "Memory", family: Family, other_family: Family) -> None:
         """Absorb another memory; its rows are added to the current epoch."""
         moved = family.translated_from(other_family, other.clump_counts, other.clump_sums)
-        self.clump_counts = np.append(self.clump_counts, other.clump_counts)
-        self.clump_sums = np.concatenate([self.clump_sums, moved])
+        for name, values in self._stored(other.clump_counts, moved).items():
+            setattr(self, name, np.concatenate([getattr(self, name), values]))
         self.add(other.rows.values, other.weights)
         self.n_seen += other.n_seen - len(other.weights)

@@ -7,12 +7,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from modicum.clumps.allocation import Allocation, allocate
+from modicum.clumps.factored_memory import FactoredMemory
 from modicum.clumps.items import Items
 from modicum.clumps.memory import Memory
 from modicum.clumps.rounds import MAX_ROUNDS, Rounds
 from modicum.contract.learner import Traits
 from modicum.contract.watchful import Watchful
-from modicum.families import FAMILY, Family, as_family
+from modicum.families import FAMILY, Family, FullGaussian, as_family
 from modicum.mixture.answers import MixtureAnswers
 from modicum.mixture.components import Components, is_number
 from modicum.mixture.compression import MixtureCompression
@@ -39,7 +40,8 @@ class MemoryBoundedMixture(MixtureAnswers, Watchful):
     of which only count, mean and covariance are kept. Between rounds, answers come from the last components, updated
     with the buffered rows.
 
-    A clump of full Gaussians takes d (d + 3) / 2 + 1 numbers, as many as about d / 2 rows; of diagonal ones 2 d + 1.
+    A clump of full Gaussians takes d (d + 3) / 2 + 1 numbers, as many as about d / 2 rows; of diagonal ones 2 d + 1. In
+    a budget of bytes, full covariances are held as Cholesky factors of single precision, which take half the bytes.
     There are at most as many components as clumps, so the budget limits the number of components.
 
     Cost: a round takes about ten steps of O(m K p), for m items, K components and p parameters of a component. During
@@ -165,7 +167,8 @@ class MemoryBoundedMixture(MixtureAnswers, Watchful):
         if not hasattr(self, "_memory"):
             max_rows = self._own_allocation().max_rows  # refuses a budget that is too small for the columns
             as_family(self.family).bind(X, np.ones(n_rows(X)))  # refuses an invalid prior before anything is learned
-            self._memory = Memory(X, as_family(self.family).n_statistics_of(X.shape[1]), max_rows)
+            kind, n_statistics = self._kind_of_memory(X.shape[1]), as_family(self.family).n_statistics_of(X.shape[1])
+            self._memory = kind(X, n_statistics, max_rows)
             self._components: Components | None = None
             self._free_energy = 0.0
             self._is_current = False  # whether the components were learned from all rows
@@ -354,9 +357,23 @@ class MemoryBoundedMixture(MixtureAnswers, Watchful):
         return self._allocation(self.n_features_in_, np.dtype(self._dtype), sparse=self._kind == "sparse")
 
     def _allocation(self, n_features: int, dtype: np.dtype, *, sparse: bool = False) -> Allocation:
-        sizes = n_features, as_family(self.family).n_statistics_of(n_features), dtype.itemsize
+        n_statistics = as_family(self.family).n_statistics_of(n_features)
+        clump_bytes = self._kind_of_memory(n_features).clump_bytes(n_features, n_statistics)
+        sizes = n_features, n_statistics, clump_bytes, dtype.itemsize
         budget, fixed = as_budget(self.budget), self._fixed_bytes(n_features)
         return allocate(budget, self.epoch, *sizes, fixed, type(self).__name__, sparse=sparse)
+
+    def _kind_of_memory(self, n_features: int) -> type[Memory]:
+        """In a budget of bytes, the one that takes the fewest; a budget of rows counts numbers, whatever they take."""
+        counts_bytes = as_budget(self.budget).nbytes is not None
+        is_full = isinstance(as_family(self.family), FullGaussian) and n_features > 1
+        return FactoredMemory if counts_bytes and is_full else Memory
+
+    def _restored(self) -> None:
+        super()._restored()
+        is_old = self._is_fitted() and type(self._memory) is Memory  # or of another family, or in a budget of rows
+        if is_old and self._kind_of_memory(self.n_features_in_) is FactoredMemory:
+            self._memory = FactoredMemory.of(self._memory)
 
     def _fixed_bytes(self, n_features: int) -> int:
         """Bytes of the prior, the history and single numbers."""

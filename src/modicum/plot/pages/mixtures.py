@@ -98,7 +98,7 @@ def _held(learner: Any) -> Section:
     memory = learner._memory
     numbers = [len(memory.clump_counts), memory.n_singlets, memory.n_buffered]
     rows = [counts.sum() for counts in np.split(learner.clumps_["counts"], np.cumsum(numbers)[:-1])]
-    sizes = [memory.clump_counts.nbytes + memory.clump_sums.nbytes]
+    sizes = [memory.nbytes_of_clumps]
     for part in (slice(0, memory.n_singlets), slice(memory.n_singlets, None)):
         sizes.append(bytes_of(take(memory.rows.values, part)) + memory.weights[part].nbytes)
     table = Table(
