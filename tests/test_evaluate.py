@@ -10,6 +10,8 @@ import modicum
 from modicum.evaluate import METRICS, Prequential, prequential
 from modicum.exceptions import DataError
 from modicum.regress import KRLS
+from modicum.regress.base import Regressor
+from modicum.rules.invariants import Array
 
 CHUNK = 50
 
@@ -158,6 +160,40 @@ def test_the_record_of_a_long_stream_has_bounded_size():
     result = prequential(MeanSoFar(), X, target=y, chunk_size=1)
     assert 256 <= len(result.n_seen) <= 512
     assert result.n_seen[-1] == 3000
+
+
+class Hoarder(Regressor):
+    """Keeps all targets, and counts how often it is asked for its size."""
+
+    _invariants = {"_kept": Array("float64", "n")}
+
+    def _learn(self, X, y, weight, row_ids):
+        self._kept = np.append(getattr(self, "_kept", np.zeros(0)), y)
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+    @property
+    def nbytes_(self):
+        self._asked = getattr(self, "_asked", 0) + 1
+        return self._kept.nbytes
+
+
+@pytest.mark.parametrize("lag", [0, 30])
+def test_bytes_are_those_after_each_chunk_and_seldom_added_up(lag):
+    X, after = np.zeros((3000, 1)), [np.nan]
+    learner = Hoarder()
+    result = prequential(
+        learner,
+        X,
+        target=X[:, 0],
+        chunk_size=2,
+        lag=lag,
+        on_chunk=lambda it: after.append(8 * vars(it).get("n_seen_", 0)),
+    )
+    assert len(result.nbytes) > 300
+    np.testing.assert_array_equal(result.nbytes, np.array(after)[result.n_seen.astype(int) // 2])
+    assert learner._asked < 1000
 
 
 def test_a_result_without_scores_says_so():

@@ -146,7 +146,11 @@ def prequential(
     rows = stream(source, target=target, chunk_size=chunk_size)
     if isinstance(learner, Learner):
         learner._watch_order(rows.columns)
+    nbytes_is_due = False  # adding up what is held takes long: it is done for records that stay, and for the last one
     for chunk, known in delayed(rows, lag):
+        if chunk is None and nbytes_is_due:  # before the last rows are learned
+            history.amend("nbytes", _nbytes(learner))
+            nbytes_is_due = False
         if chunk is not None and isinstance(learner, Learner):
             learner._expect_lag(lag + len(chunk) // 2)
         before = time.perf_counter()
@@ -156,10 +160,12 @@ def prequential(
             _learn(learner, known)
         seconds, n_seen = seconds + time.perf_counter() - before, n_seen + (0 if chunk is None else len(chunk))
         if is_scored:
-            nbytes = learner.nbytes_ if isinstance(learner, Learner) else np.nan
-            history.record(n_seen, *scores.values(), seconds, nbytes)
+            nbytes_is_due = not history.keeps_next
+            history.record(n_seen, *scores.values(), seconds, np.nan if nbytes_is_due else _nbytes(learner))
         if on_chunk is not None:
             on_chunk(learner)
+    if nbytes_is_due:
+        history.amend("nbytes", _nbytes(learner))
     return Prequential(chosen.name, **history.columns_as_arrays(), changes=scores.changes)
 
 
@@ -202,6 +208,10 @@ def _is_fitted(learner: Any) -> bool:
     except NotFittedError:
         return False
     return True
+
+
+def _nbytes(learner: Any) -> float:
+    return learner.nbytes_ if isinstance(learner, Learner) else np.nan
 
 
 def _learn(learner: Any, chunk: Chunk) -> None:

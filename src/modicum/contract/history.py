@@ -28,6 +28,11 @@ class History(Part):
         self.step = 1
         self.calls = 0
 
+    @property
+    def keeps_next(self) -> bool:
+        """Whether the next record may stay when others follow."""
+        return (self.calls + 1) % self.step == 0
+
     def record(self, *values: float) -> None:
         """Add a record: one value per column."""
         if self.calls % self.step == 0:  # the previous record is kept; otherwise this one overwrites it
@@ -38,6 +43,10 @@ class History(Part):
             self.count += 1
         self.table[self.count - 1] = values
         self.calls += 1
+
+    def amend(self, column: str, value: float) -> None:
+        """Change one value of the latest record."""
+        self.table[self.count - 1, self.columns.index(column)] = value
 
     def columns_as_arrays(self) -> dict[str, np.ndarray]:
         """Copies of the columns by name."""

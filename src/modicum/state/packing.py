@@ -138,6 +138,8 @@ _UNPACK: dict[str, Any] = {
 
 def held_bytes(value: Any) -> int:
     """Bytes of all arrays and numbers in `value`, however deep."""
+    if isinstance(value, int | float | np.generic):
+        return 8
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, Part):
@@ -151,7 +153,7 @@ def held_bytes(value: Any) -> int:
         return sum(held_bytes(item) for item in value)
     if hasattr(value, "indptr"):  # a sparse matrix
         return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
-    return 8 if isinstance(value, int | float | np.generic) else 0
+    return 0
 
 
 def restore(content: dict[str, Any], source: str = "the file") -> Any:
