@@ -162,7 +162,7 @@ def test_the_record_of_a_long_stream_has_bounded_size():
     assert result.n_seen[-1] == 3000
 
 
-class Hoarder(Regressor):
+class KeepsTargets(Regressor):
     """Keeps all targets, and counts how often it is asked for its size."""
 
     _invariants = {"_kept": Array("float64", "n")}
@@ -182,7 +182,7 @@ class Hoarder(Regressor):
 @pytest.mark.parametrize("lag", [0, 30])
 def test_bytes_are_those_after_each_chunk_and_seldom_added_up(lag):
     X, after = np.zeros((3000, 1)), [np.nan]
-    learner = Hoarder()
+    learner = KeepsTargets()
     result = prequential(
         learner,
         X,

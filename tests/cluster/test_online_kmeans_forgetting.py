@@ -53,3 +53,57 @@ def test_auto_finds_the_change_and_follows():
     assert np.abs(np.sort(model.cluster_centers_[:, 1]) - [12, 42]).max() < 1.0
     assert np.abs(np.sort(still.cluster_centers_[:, 1]) - [12, 42]).max() > 4.0
     assert OnlineKMeans(2, half_life="auto").fit(moving(step=0.0)).changes_ == []
+
+
+class TestBeginningAgain:
+    """Of two centers near the old rows, one may be nearest to all the new rows."""
+
+    OLD, NEW = np.array([[0.0, 0.0], [0.0, 30.0]]), np.array([[40.0, -5.0], [90.0, -5.0]])
+
+    def rows(self, seed=0, n=1000):
+        rng = np.random.default_rng(seed)
+        means = np.concatenate([centers[rng.integers(2, size=n)] for centers in (self.OLD, self.NEW)])
+        return means + rng.normal(size=(2 * n, 2))
+
+    @pytest.mark.parametrize("chunk", [1, 60, 500])
+    def test_no_center_is_left_behind(self, chunk):
+        for seed in range(6):
+            X, model = self.rows(seed), OnlineKMeans(2, half_life="auto")
+            for first in range(0, len(X), chunk):
+                model.partial_fit(X[first : first + chunk])
+            found = model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])]
+            assert np.abs(found - self.NEW).max() < 1.0
+            assert np.abs(model.cluster_sizes_ / model.cluster_sizes_.sum() - 0.5).max() < 0.1
+
+    def test_clusters_that_stay_keep_their_numbers(self):
+        rng = np.random.default_rng(0)
+        before, after = np.array([[0.0], [30.0], [60.0]]), np.array([[0.0], [30.0], [90.0]])
+        X = np.concatenate([centers[rng.integers(3, size=1500)] for centers in (before, after)])
+        model = OnlineKMeans(3, half_life="auto").partial_fit((X + rng.normal(size=X.shape))[:1400])
+        numbers = model.predict(before)
+        model.partial_fit((X + rng.normal(size=X.shape))[1400:])
+        assert len(model.changes_) == 1
+        np.testing.assert_array_equal(model.predict(after), numbers)
+
+    def test_it_is_resumed_in_between(self):
+        X, model = self.rows(), OnlineKMeans(2, half_life="auto", random_state=0)
+        for first in range(0, len(X), 10):
+            model = OnlineKMeans.from_bytes(model.to_bytes()).partial_fit(X[first : first + 10])
+        whole = OnlineKMeans(2, half_life="auto", random_state=0)
+        for first in range(0, len(X), 10):
+            whole.partial_fit(X[first : first + 10])
+        assert model.to_bytes() == whole.to_bytes()
+
+    def test_fewer_different_rows_than_clusters_leave_the_centers(self):
+        X = np.repeat([[0.0], [1.0], [2.0], [50.0]], [200, 200, 200, 600], axis=0)
+        rng = np.random.default_rng(0)
+        X[:600] = rng.permutation(X[:600])
+        model = OnlineKMeans(3, half_life="auto").fit(X)
+        assert model.changes_
+        assert model.cluster_centers_.shape == (3, 1)
+        assert model.transform([[50.0]]).min() < 1.0
+
+    def test_few_rows_are_held(self):
+        model = OnlineKMeans(2, half_life="auto").fit(self.rows())
+        assert model._recent.shape == (256, 2)
+        assert not hasattr(OnlineKMeans(2, half_life=50).fit(self.rows()), "_recent")
