@@ -14,6 +14,7 @@ from modicum.kernels.stationary import Stationary
 from modicum.svm.ball import Ball
 from modicum.svm.balls import Balls
 from modicum.svm.ellipsoid import Constant, Diagonal, Ellipsoid, Full, SparseDiagonal
+from modicum.svm.first_rows import WAIT
 from modicum.svm.inputs import Inputs, Raw
 from modicum.svm.intercept import WithIntercept
 from modicum.svm.kernel_ball import KernelBall
@@ -50,6 +51,7 @@ class Candidates:
     n_balls: int
     n_initial: int
     kernel: Any
+    budget: int | str | None
     fit_intercept: bool
     center: bool | str
     scale: bool | str
@@ -72,6 +74,12 @@ class Candidates:
     def constant(self) -> float:
         """The constant column of prepared rows; 0 if there is none."""
         return float(self.fit_intercept and self.is_ellipsoid)
+
+    @property
+    def room(self) -> int:
+        """First rows that balls may hold. Linear machines with a budget do not wait for rare classes: they must fit."""
+        waits = self.n_initial > 1 and (self.budget is None or not self.is_linear)
+        return self.n_initial * (WAIT if waits else 1)
 
     def check(self) -> None:
         """A ValueError if a parameter would have no effect, or contradicts another."""

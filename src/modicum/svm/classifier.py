@@ -82,7 +82,7 @@ class Classifier(Part):
             before = self.record.confusion.sum(axis=1)
             counts = before + np.cumsum(codes[:, None] == np.arange(len(before)), axis=0)
             weight = weight * class_weights(terms.class_weight, self.labels, codes, counts)
-        decisions = self.tournament.learn(X, codes, weight)
+        decisions = self.tournament.learn(X, codes, weight, drops=self.first is None)
         self._look_for_change(decisions, codes)
         self.record.add(decisions, codes, terms.rng, terms.memory)
         if self.first is not None and self.tournament.has_just_ranked:
@@ -96,16 +96,20 @@ class Classifier(Part):
             self.changes.append(change)
 
     def _reinitialize(self, first: FirstRows, terms: Terms) -> None:
-        weight = first.weights
-        if terms.class_weight is not None:  # the mean is then that of balanced classes
-            counts = self.record.confusion.sum(axis=1)[None]
-            weight = weight * class_weights(terms.class_weight, self.labels, first.codes, counts)
-        if first.are_complete:
+        """Initialise balls again with the first rows. If a class is rare, rows are prepared as if classes were even."""
+        chosen, others = first.split
+        counts = self.record.confusion.sum(axis=1)[None]
+        weights = [
+            first.weights if given is None else first.weights * class_weights(given, self.labels, first.codes, counts)
+            for given in ("balanced" if len(others) else terms.class_weight, terms.class_weight)
+        ]
+        if first.are_complete(len(self.labels)):
             self.first = None
         for ball in self.kernel_balls:
             ball.limit = sys.maxsize  # it is set below, for the new balls
-        self.tournament.reinitialize(first.rows.values, first.codes, weight)
+        self.tournament.reinitialize(first.rows.values, first.codes, weights[0], chosen)
         self.hold_limits(terms)
+        self.tournament.replay(first.rows.values, first.codes, weights[1], others)
 
     # ---- classes ---------------------------------------------------------------------------------
 

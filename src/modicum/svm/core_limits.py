@@ -29,7 +29,7 @@ class CoreLimits:
     held_beside: int = 0
 
     def most_first_rows(self, asked: int, row_bytes: int, fixed_bytes: int, n_balls: int) -> int:
-        """How many rows to initialise with: for a while they take up to half of what `fixed_bytes` leave.
+        """How many first rows to hold: for a while they take up to half of what `fixed_bytes` leave.
 
         A `BudgetError` if `n_balls` do not fit.
         """

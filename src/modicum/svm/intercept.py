@@ -33,8 +33,19 @@ class WithIntercept(BallMachine):
     def initialize(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
         self.ball.initialize(Z, sign, cost)
 
+    def replay(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray, others: np.ndarray) -> None:
+        """Fit the line again as well: what it learned before was about another ball."""
+        self.ball.replay(Z, sign, cost, weight, others)
+        self.line, self.mistakes = Full(2), np.zeros(2)
+        self._learn_line(self.ball.decide(Z), sign, cost, weight)
+
     def learn(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-        bare = self.ball.learn(Z, sign, cost)
+        return self._learn_line(self.ball.learn(Z, sign, cost), sign, cost, weight)
+
+    def _learn_line(
+        self, bare: np.ndarray, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray | None
+    ) -> np.ndarray:
+        """Learn the line from a ball's decision values; returns decision values from before."""
         lined = self.line.learn(_with_one(bare), sign, EAGERNESS * cost, weight)
         wrong = (1.0 if weight is None else weight) * (np.stack([bare, lined]) * sign <= 0.0)
         totals = np.cumsum(

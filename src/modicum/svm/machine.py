@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from modicum.rows import take
 from modicum.state.part import Part
 
 
@@ -73,6 +74,11 @@ class BallMachine(Machine):
     @abstractmethod
     def initialize(self, Z: Any, sign: np.ndarray, cost: np.ndarray) -> None:
         """Forget, and learn these rows together."""
+
+    def replay(self, Z: Any, sign: np.ndarray, cost: np.ndarray, weight: np.ndarray, others: np.ndarray) -> None:
+        """Complete `initialize`, which was given these rows without the others: enclose those, one by one."""
+        if len(others):
+            self.learn(take(Z, others), sign[others], cost[others])
 
     @property
     @abstractmethod

@@ -1,6 +1,7 @@
 """A machine for every class, against all others; two classes share one (rai2009 has two)."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any, Self, cast
 
 import numpy as np
@@ -50,10 +51,20 @@ class OneVsRest(Part):
 
     def initialize(self, Z: Any, codes: np.ndarray, cost: np.ndarray) -> None:
         """Forget, and learn these rows together."""
+        for ball, sign in self._balls(codes):
+            ball.initialize(Z, sign, cost)
+
+    def replay(self, Z: Any, codes: np.ndarray, cost: np.ndarray, weight: np.ndarray, others: np.ndarray) -> None:
+        """Complete `initialize`: enclose the others of these rows, and fit intercepts to all of them."""
+        for ball, sign in self._balls(codes):
+            ball.replay(Z, sign, cost, weight, others)
+
+    def _balls(self, codes: np.ndarray) -> Iterator[tuple[BallMachine, np.ndarray]]:
+        """The machines with their signs of rows."""
         for column, machine in enumerate(self.machines):
-            cast(BallMachine, machine).initialize(Z, self._signs(column, codes), cost)
+            yield cast(BallMachine, machine), self._signs(column, codes)
         if self.unseen is not None:
-            cast(BallMachine, self.unseen).initialize(Z, np.full(len(codes), -1.0), cost)
+            yield cast(BallMachine, self.unseen), np.full(len(codes), -1.0)
 
     def learn(self, Z: Any, codes: np.ndarray, cost: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
         """Learn rows; returns decision values from before, one column per machine."""

@@ -92,7 +92,7 @@ def plan_classifier(candidates: Candidates, budget: Budget, n_features: int, ite
 def plan_linear(shape: Shape, candidates: Candidates, *, has_tray: bool) -> Plan:
     """The plan of linear machines, whose size is fixed."""
     machine = candidates.linear_size(shape.n_features)
-    n_first = 0 if candidates.is_ellipsoid or candidates.n_initial < 2 else candidates.n_initial
+    n_first = 0 if candidates.is_ellipsoid or candidates.n_initial < 2 else candidates.room
     parts = {
         "machines": shape.n_machines * (machine.nbytes + candidates.past_bytes(shape.n_features)),
         "first_rows": FirstRows.size(n_first, shape.row_bytes) if n_first else 0,
@@ -118,7 +118,7 @@ def plan_kernel(shape: Shape, candidates: Candidates, budget: Budget) -> Plan:
 
 
 def _most_rows(shape: Shape, candidates: Candidates, budget: Budget) -> int:
-    return candidates.n_initial + shape.n_machines * CORE_VECTORS if budget.rows is None else budget.rows
+    return candidates.room + shape.n_machines * CORE_VECTORS if budget.rows is None else budget.rows
 
 
 def _core_parts(shape: Shape, candidates: Candidates, budget: Budget) -> dict[str, int]:
@@ -131,7 +131,7 @@ def _core_parts(shape: Shape, candidates: Candidates, budget: Budget) -> dict[st
         matrices = fewest * KernelBall.matrix_bytes(-(-budget.rows // fewest))
     else:
         lookahead, n_core = CoreLimits(budget, candidates.lookahead).split(CORE_VECTORS)
-        first = FirstRows.size(candidates.n_initial, shape.row_bytes)
+        first = FirstRows.size(candidates.room, shape.row_bytes)
         core = shape.n_machines * KernelBall.size(0, shape.row_bytes, n_core, lookahead - 1).nbytes
         matrices = shape.n_machines * KernelBall.matrix_bytes(n_core)
     return {"core_vectors": core + shape.n_machines * empty, "kernel_matrices": matrices, "first_rows": first}

@@ -21,7 +21,7 @@ from modicum.state.packing import held_bytes, missing_functions
 from modicum.svm.candidates import LOOKAHEAD, N_INITIAL, Candidates, is_linear
 from modicum.svm.classifier import Classifier, Terms
 from modicum.svm.core_limits import CoreLimits
-from modicum.svm.first_rows import FirstRows
+from modicum.svm.first_rows import FirstRows, is_rare
 from modicum.svm.guarantee import BallGuarantee
 from modicum.svm.planning import Shape, check_fits, plan_classifier, shape_of
 from modicum.svm.record import log_probabilities
@@ -31,7 +31,6 @@ TILE_NUMBERS = 2**19  # of prepared rows at a time
 OTHER_TILE = 4096  # rows at a time, if they are sparse or objects
 MOST_APART = 0.2  # difference of the logarithms of kernel widths up to which sides are merged
 FEWEST_ROWS = 4096  # of a stream without an end: until then, a class may be rare because it is new
-RARE = 0.1  # a class with a smaller share of the rows than this share of an even one causes a warning
 
 
 def _is_grid(value: Any) -> bool:
@@ -64,8 +63,9 @@ class StreamSVC(ClassifierMixin, Learner):
     Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
     the bit however the stream is split into chunks.
     Cost: O(d) or O(non-zeros) time per row, class and candidate, O(d^2) with a full ellipsoid; one vector per class
-    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls, 64
-    single rows, and 1,000 decision values per class. With a kernel: O(m d) time per row and class, and m core vectors.
+    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls (eight
+    times as many while a class is rare), 64 single rows, and 1,000 decision values per class. With a kernel: O(m d)
+    time per row and class, and m core vectors.
 
     Parameters
     ----------
@@ -80,7 +80,10 @@ class StreamSVC(ClassifierMixin, Learner):
         More than one: several balls, without lookahead, whose common ball is the answer (section 4.3 of the paper).
     n_initial : int, default=512
         For balls: rows to initialise with (a power of two, or the next one below). The ball is then the smallest around
-        them, and they give the mean to center by and the width of a kernel. 1 is the paper's algorithm.
+        them, and they give the mean to center by and the width of a kernel. 1 is the paper's algorithm. While a class
+        has less than a tenth of an even share, up to eight times as many rows are held first, or what half of a budget
+        allows (not for linear machines with a budget). All of them are learned, those to initialise with taken from the
+        classes in turn.
     kernel : str, Kernel or callable, default="linear"
         With any other than "linear", the machine is a ball in the kernel's space.
     budget : int, str or None, default=None
@@ -300,8 +303,9 @@ class StreamSVC(ClassifierMixin, Learner):
         candidates = Candidates.of(self)
         tournament = candidates.tournament(X, self._kind, eliminate=self._eliminate)
         limits = self._limits()
-        n_first = self.n_initial if limits is None else self._most_first_rows(limits, average_bytes(X))
-        first = FirstRows(X, n_first) if n_first > 1 and not candidates.is_ellipsoid else None
+        room = candidates.room if limits is None else self._most_first_rows(limits, average_bytes(X))
+        n_first = min(self.n_initial, room)
+        first = FirstRows(X, n_first, room) if n_first > 1 and not candidates.is_ellipsoid else None
         tile = max(1, TILE_NUMBERS // X.shape[1]) if self._kind == "dense" else OTHER_TILE
         self._classifier = Classifier(tournament, first, tile)
         is_plain = self._kind == "dense" and not hasattr(self, "feature_names_in_")
@@ -325,7 +329,7 @@ class StreamSVC(ClassifierMixin, Learner):
         return CoreLimits(budget, self.lookahead, held_bytes(beside))
 
     def _most_first_rows(self, limits: CoreLimits, row_bytes: int) -> int:
-        """Rows to initialise kernel balls with; a `BudgetError` if the budget is too small for the balls.
+        """First rows to hold for kernel balls; a `BudgetError` if the budget is too small for the balls.
 
         What is held beside rows is planned for dense ones; sparse rows and objects differ in size.
         """
@@ -334,7 +338,7 @@ class StreamSVC(ClassifierMixin, Learner):
             plan = self.plan(self.n_features_in_, self._dtype, n_classes)
             fixed_bytes = plan.nbytes - plan.sizes["core vectors"]
         n_balls = shape_of(Candidates.of(self), self.n_features_in_, 8, n_classes).n_machines
-        return limits.most_first_rows(self.n_initial, row_bytes, fixed_bytes, n_balls)
+        return limits.most_first_rows(Candidates.of(self).room, row_bytes, fixed_bytes, n_balls)
 
     def _end_of_stream(self) -> None:
         self._learned()
@@ -349,13 +353,14 @@ class StreamSVC(ClassifierMixin, Learner):
         """Warn of them once."""
         classifier = self._classifier
         counts = classifier.record.confusion.sum(axis=1)
-        shares = counts[counts > 0] / max(1, counts.sum())
+        seen = counts[counts > 0]
         is_told = "_told" in vars(self) or self.class_weight is not None
-        if not is_told and len(shares) > 1 and len(shares) * shares.min() < RARE:
+        if not is_told and len(seen) > 1 and is_rare(seen):
             self._told = True
             rarest = classifier.labels.values[np.where(counts > 0, counts, np.inf).argmin()]
+            share = seen.min() / seen.sum()
             warnings.warn(
-                f"StreamSVC: only {shares.min():.1%} of the rows are of class {str(rarest)!r}. A model that never "
+                f"StreamSVC: only {share:.1%} of the rows are of class {str(rarest)!r}. A model that never "
                 'predicts it may make the fewest mistakes; class_weight="balanced" gives all classes the same weight.',
                 stacklevel=3,
             )

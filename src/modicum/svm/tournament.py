@@ -13,7 +13,7 @@ import numpy as np
 
 from modicum._jit.classify import decide_rows, judge
 from modicum.drift import Clock
-from modicum.rows import is_sparse
+from modicum.rows import is_sparse, take
 from modicum.rules.invariants import ABSENT, Array, Each, Is, Real, Whole
 from modicum.rules.params import NULL, TRUTH
 from modicum.state.part import Part
@@ -155,8 +155,8 @@ class Tournament(Part):
         """Rows as the leader's machines take them."""
         return self.inputs[self.leader.inputs].apply(X)
 
-    def learn(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Learn rows; returns the leader's decision values from before."""
+    def learn(self, X: Any, codes: np.ndarray, weight: np.ndarray, *, drops: bool = True) -> np.ndarray:
+        """Learn rows; returns the leader's decision values from before. `drops`: a ranking drops the worse entrants."""
         if self.lag and (self.rows % self._pause == 0 or self.leader.past is None):
             for entrant in self.entrants:
                 entrant.remember()
@@ -166,7 +166,7 @@ class Tournament(Part):
         answers = self._judge(together, codes, weight)
         self.rows += len(codes)
         if self.rows == self.next_ranking:
-            self._rank()
+            self._rank(drops=drops)
         return answers
 
     def _judge(self, decisions: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -180,9 +180,9 @@ class Tournament(Part):
             entrant.totals = total
         return answers
 
-    def _rank(self) -> None:
+    def _rank(self, *, drops: bool) -> None:
         self.entrants.sort(key=lambda entrant: entrant.score)
-        if self.eliminate and self.rows >= FIRST_CUT:
+        if drops and self.eliminate and self.rows >= FIRST_CUT:
             self.entrants = self._better_halves()
         self.answering = 0
         self.next_ranking *= 2
@@ -199,11 +199,21 @@ class Tournament(Part):
             halves += entrants[: -(-len(entrants) // 2)]
         return sorted(halves, key=lambda entrant: entrant.score)
 
-    def reinitialize(self, X: Any, codes: np.ndarray, weight: np.ndarray) -> None:
-        """Initialise the machines of all entrants again, with all of these rows. Their mistakes still count."""
-        prepared = [inputs.initialize(X, weight) for inputs in self.inputs]
+    def reinitialize(self, X: Any, codes: np.ndarray, weight: np.ndarray, chosen: np.ndarray) -> None:
+        """Initialise the preparation of rows again with these rows, and the machines of all entrants with those chosen.
+
+        Their mistakes still count.
+        """
+        prepared = [take(inputs.initialize(X, weight), chosen) for inputs in self.inputs]
         for entrant in self.entrants:
-            entrant.machines.initialize(prepared[entrant.inputs], codes, np.full(len(codes), entrant.C))
+            entrant.machines.initialize(prepared[entrant.inputs], codes[chosen], np.full(len(chosen), entrant.C))
+
+    def replay(self, X: Any, codes: np.ndarray, weight: np.ndarray, others: np.ndarray) -> None:
+        """Enclose the others of the rows that machines were initialised with, and fit intercepts to all of them."""
+        prepared = [inputs.apply(X) for inputs in self.inputs]
+        for entrant in self.entrants:
+            cost = np.full(len(codes), entrant.C)
+            entrant.machines.replay(prepared[entrant.inputs], codes, cost, weight, others)
 
     def merge(self, other: "Tournament", codes: np.ndarray) -> bool:
         """Absorb another tournament, whose class i is our class codes[i].
