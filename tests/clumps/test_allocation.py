@@ -42,6 +42,17 @@ def test_bytes_cover_everything(budget, epoch):
     assert found.beside(most) >= most * found.cost.clump  # each component can be a clump
 
 
+def test_what_exceeds_a_budget():
+    rows = np.zeros((10, 4))
+    for budget, per_component in ((40, 0), ("8 KiB", 8 * 16)):
+        found = allocation(budget, epoch=10)
+        most = int(found.beside(3) / found.cost.clump)
+        assert not found.is_exceeded_by(rows, most, 3)
+        assert found.is_exceeded_by(rows, most + 1, 3)
+        assert not found.is_exceeded_by(rows[:5], most + 1, 3)
+        assert found.per_component == per_component
+
+
 @pytest.mark.parametrize("epoch", [None, 1, 10])
 @pytest.mark.parametrize(("d", "p"), [(1, 2), (4, 14), (4, 8), (20, 230), (20, 40)])
 @pytest.mark.parametrize("budget", [1, 2, "1 KiB"])

@@ -126,6 +126,17 @@ def test_bytes_of_a_budget(name, budget, dtype, rows):
     assert model.plan(3, dtype).nbytes <= limit
 
 
+def test_bytes_of_a_budget_when_components_are_found():
+    """At the end of an epoch there are more components, and its rows are still held."""
+    rng = np.random.default_rng(0)
+    centers = 20 * rng.normal(size=(40, 5))
+    model = MemoryBoundedMixture(budget="16 KiB", epoch=100, horizon=100_000)
+    for turn in range(12):
+        near = centers[rng.integers(0, 3 * turn + 1, 100)]
+        assert model.partial_fit(near + 0.1 * rng.normal(size=near.shape)).nbytes_ <= 16 * 1024
+    assert model.n_components_ > 5
+
+
 @pytest.mark.parametrize("budget", [50, "16 KiB"])
 def test_no_more_is_held_than_planned(name, budget, rows):
     X = rows(name, 160)

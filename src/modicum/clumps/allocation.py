@@ -64,6 +64,11 @@ class Allocation:
         room = self.for_epoch - self.cost.of_rows(buffered).sum()
         return int(np.searchsorted(np.cumsum(self.cost.of_rows(X)), room, side="right"))
 
+    def is_exceeded_by(self, rows: Any, n_clumps: int, n_components: int) -> bool:
+        """Whether rows, clumps and components take more memory than there is."""
+        held = self.cost.of_rows(rows).sum() + n_clumps * self.cost.clump
+        return bool(held > self.for_epoch + self.beside(n_components))
+
     def beside(self, n_components: int) -> float:
         """Memory for clumps and single rows, beside the components."""
         return self.left - n_components * self.per_component

@@ -221,6 +221,8 @@ class MemoryBoundedMixture(MixtureAnswers, Watchful):
         memory, seconds = self._memory, time.perf_counter() - started
         sizes = len(memory.clump_counts), memory.n_singlets
         self._rounds.record(memory.n_seen, len(fit.components), fit.free_energy, *sizes, seconds)
+        if self._own_allocation().is_exceeded_by(memory.rows.values, sizes[0], len(fit.components)):
+            self._compress(unit)  # new components take the memory of clumps
 
     def _search(self, unit: float) -> Search:
         """A search for components of everything in memory."""
