@@ -37,6 +37,7 @@ DRAWS = {
     "three values": lambda rng, shape: rng.integers(3, size=shape),
     "rare": lambda rng, shape: rng.random(shape) < 0.002,
     "counts": lambda rng, shape: rng.poisson(0.1, shape),
+    "many ties": lambda rng, shape: rng.integers(40, size=shape),
     "constant": lambda rng, shape: np.zeros(shape),
 }
 
@@ -63,10 +64,12 @@ def slow_signals(rng, n):
     return np.column_stack([walk, wave, wave + 0.1 * rng.normal(size=n), np.arange(n) + 3 * rng.normal(size=n)])
 
 
-def test_slow_signals_raise_no_alarm():
+@pytest.mark.parametrize("decimals", [0, 1, 8])
+def test_slow_signals_raise_no_alarm(decimals):
+    """Rounded, they stay the same for long, but then change a little."""
     rng = np.random.default_rng(1)
     for _ in range(100):
-        signals = slow_signals(rng, ROWS)
+        signals = np.round(slow_signals(rng, ROWS), decimals)[:, : 4 if decimals == 8 else 3]  # the last one rises
         assert found(signals) == ""
         assert found(signals, signals[:, 0]) == ""
 
@@ -111,6 +114,23 @@ def test_subjects_one_after_the_other_are_found():
     X = uniform(columns=2)
     X[:, 0] = np.arange(ROWS) // 140
     assert found(X) == "rows seem to be sorted by column 0"
+
+
+@pytest.mark.parametrize("chunk_size", [1, 333, 10**6])
+def test_subjects_are_found_by_what_stays_the_same_of_each(chunk_size):
+    rng = np.random.default_rng(0)
+    X = uniform(columns=3)
+    X[:, 1] = np.repeat(rng.integers(40, 80, size=50), ROWS // 50)
+    assert found(X, chunk_size=chunk_size) == "rows seem to come in blocks of one value of column 1"
+    assert found(X, chunk_size=chunk_size, names=["a", "age", "c"]).endswith("column age")
+    assert found(X, chunk_size=chunk_size, in_time=True) == ""
+    assert found(rng.permutation(X), chunk_size=chunk_size) == ""
+
+
+def test_a_machine_that_is_on_and_off_for_long_raises_no_alarm():
+    X = uniform(columns=2)
+    X[:, 1] = np.arange(ROWS) // 200 % 2
+    assert found(X) == ""
 
 
 def test_rows_sorted_by_their_target_are_found():

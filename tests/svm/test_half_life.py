@@ -201,6 +201,20 @@ def test_candidates_are_judged_by_late_labels():
     assert late.accuracy_ == pytest.approx(scored.score, abs=0.02)
 
 
+def test_rows_are_judged_by_weights_that_are_as_old_as_the_lag_on_average():
+    Z, sign, _ = data(3000)
+    codes, weight = (sign > 0).astype(np.int64), np.ones(len(sign))
+    one, after, ages = entrant(Full(WIDTH), 64), {}, []
+    plain = Inputs(WIDTH, center=False, scale=False, normalize=False, constant=0.0)
+    tournament = Tournament([plain], [one], eliminate=False)
+    tournament.lag = 90
+    for row in range(len(codes)):
+        after[one.machines.coefs.tobytes()] = row  # weights after so many rows
+        tournament.learn(Z[row : row + 1], codes[row : row + 1], weight[row : row + 1])
+        ages.append(row - after[one.past[0].tobytes()])
+    assert np.mean(ages[200:]) == pytest.approx(90, rel=0.05)
+
+
 def test_an_evaluation_says_how_late_labels_are():
     X, y = Generated(autocorrelated(5, same=0.95), 3000).rows()
     asked, told = StreamSVC(half_life="auto", lag=150), StreamSVC(half_life="auto")

@@ -16,6 +16,8 @@ FEWEST_ROWS = 500  # of a stream that ends earlier
 FEWEST_STEPS = 8  # of a sorted column: among 500 rows in random order, one column in 1e21 has so few and all one way
 EXCEPTIONS = 0.01  # of the steps of a sorted column
 ENOUGH_RUNS = 100  # expected by chance, to compare with
+FAR_APART = 79  # rows between those that tell how often two rows in random order differ; prime, as blocks are not
+MANY_VALUES = 0.8  # share of such pairs that differ in a column: with fewer values, states may last
 LONG = 50  # times as long as by chance: of two equal classes, one that stays with probability 0.99
 
 
@@ -94,6 +96,10 @@ class OrderWatch:
                 name = str(column if self.names is None else self.names[column])
                 if name not in self.over_time:
                     return self._done(f"rows seem to be sorted by column {name}")
+            for column in self.columns.in_blocks():
+                name = str(column if self.names is None else self.names[column])
+                if name not in self.over_time:
+                    return self._done(f"rows seem to come in blocks of one value of column {name}")
         waits = isinstance(self.targets, _Runs) and self.targets.n and not self.targets.can_tell
         self.is_done = max(self.columns.n, self.targets.n) >= ROWS and not waits
         return ""
@@ -104,11 +110,13 @@ class OrderWatch:
 
 
 class _Steps:
-    """How often each column rises and falls from a row to the next."""
+    """How often each column rises and falls from a row to the next, by how much, and a few rows from far apart."""
 
     def __init__(self) -> None:
         self.n = 0
         self.last = self.rises = self.falls = np.zeros(0, np.int64)
+        self.way = np.zeros(0)
+        self.apart: list[np.ndarray] = []
 
     def add(self, rows: np.ndarray) -> None:
         if not len(rows):
@@ -116,11 +124,15 @@ class _Steps:
         if self.n:
             self.rises += rows[0] > self.last
             self.falls += rows[0] < self.last
+            self.way += np.abs(np.subtract(rows[0], self.last, dtype=np.float64))
         else:
             self.rises, self.falls = np.zeros((2, rows.shape[1]), np.int64)
+            self.way = np.zeros(rows.shape[1])
         if len(rows) > 1:  # single rows are to cost little
             self.rises += np.count_nonzero(rows[1:] > rows[:-1], axis=0)
             self.falls += np.count_nonzero(rows[1:] < rows[:-1], axis=0)
+            self.way += np.abs(np.diff(rows.astype(np.float64, copy=False), axis=0)).sum(axis=0)
+        self.apart.extend(rows[-self.n % FAR_APART :: FAR_APART].astype(np.float64))
         self.n += len(rows)
         self.last = rows[-1].copy()
 
@@ -129,6 +141,18 @@ class _Steps:
         steps = self.rises + self.falls
         found = (steps >= FEWEST_STEPS) & (np.minimum(self.rises, self.falls) <= EXCEPTIONS * steps)
         return np.flatnonzero(found)[np.argsort(-steps[found], kind="stable")]
+
+    def in_blocks(self) -> np.ndarray:
+        """Columns that hardly ever change from a row to the next, and then as much as between rows far apart.
+
+        Those of one subject after the other do. Slow signals change a little: they are in the order of time.
+        """
+        apart, steps = np.array(self.apart), self.rises + self.falls
+        differences = np.abs(apart - np.random.default_rng(0).permutation(apart))  # at one distance, waves may be equal
+        differ = np.count_nonzero(differences, axis=0)
+        is_rare = (steps >= FEWEST_STEPS) & (steps * LONG * len(apart) < differ * self.n)
+        is_far = 2 * self.way * differ > differences.sum(axis=0) * steps
+        return np.flatnonzero(is_rare & is_far & (differ > MANY_VALUES * len(apart)))
 
 
 class _Runs:

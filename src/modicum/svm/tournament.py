@@ -144,8 +144,8 @@ class Tournament(Part):
 
     @property
     def _pause(self) -> int:
-        """Rows between two copies of weights. A row is judged by those from one to two pauses ago."""
-        return max(self.lag, LEAST_PAUSE)
+        """Rows between two copies of weights. Those of one to two pauses ago judge a row: a lag ago on average."""
+        return max(2 * self.lag // 3, LEAST_PAUSE)
 
     @property
     def has_just_ranked(self) -> bool:
