@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import pairwise_distances
 
 from messy import orders
 from modicum import (
@@ -115,11 +116,17 @@ def test_facts_of_exemplars(report, dense):
 
 
 def test_loss_on_a_sample_is_reported_as_such(report, digits):
-    """Exemplars fit validation rows better than others: the report says so and compares with nothing."""
+    """Exemplars fit validation rows better than others: loss and comparison are those of held-out rows."""
     text = report(digits).text
-    assert "on the 400 validation rows. It is higher on other rows" in text
-    assert "random rows" not in text
-    assert np.mean(digits.transform(load_digits().data).min(axis=1)) > digits.loss_
+    assert f"nearest exemplar: {digits.loss_:.3g}" in text
+    assert "less than with as many random rows; estimated from 100 rows on which the exemplars were not chosen." in text
+    assert "held-out rows 100" in text
+    random = digits.validation_rows_[np.random.default_rng(0).permutation(400)[: len(digits.exemplars_)]]
+    at_random, chosen = (
+        (pairwise_distances(rows, digits.held_out_rows_).min(axis=0) ** 2).mean()
+        for rows in (random, digits.exemplars_)
+    )
+    assert gain_over_random(digits) == pytest.approx(1 - chosen / at_random, rel=1e-4)
 
 
 def test_frame_is_semantic(report, dense):

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from modicum._optional import require
+from modicum.cli.picks import estimated
 from modicum.cli.printing import say
 from modicum.cli.progress import Progress
 from modicum.cluster import ExemplarClustering
@@ -83,7 +84,7 @@ def show(what: str, rows: Stream, report: Path, *, n_exemplars: int, image: tupl
     say(
         f"  {learner.n_seen_:,} rows in {seconds:.1f} s ({learner.n_seen_ / seconds:,.0f} rows/s), "
         f"{format_bytes(learner.nbytes_)} held\n"
-        f"  mean dissimilarity to the nearest exemplar {learner.loss_:.3f}; "
+        f"  mean dissimilarity to the nearest exemplar {learner.loss_:.3f}{estimated(learner)}; "
         f"largest cluster {sizes.max():,.0f} rows, smallest {sizes.min():,.0f}\n"
         f"  open {report}"
     )

@@ -18,7 +18,7 @@ from modicum.contract.picks import Picks
 from modicum.distribute.shards import APART
 from modicum.exceptions import DataError
 from modicum.pipeline import StreamPipeline, final_learner
-from modicum.rows import is_table
+from modicum.rows import is_table, n_rows
 from modicum.streams import Stream
 from modicum.streams.readers.tables import FILE, ROW
 
@@ -200,3 +200,8 @@ def parse_shape(text: str | None) -> tuple[int, ...] | None:
     if not re.fullmatch(r"\d+x\d+(x3)?", text):
         raise ValueError(f"--image takes a shape such as 28x28 or 32x32x3; got {text!r}.")
     return tuple(int(side) for side in text.split("x"))
+
+
+def estimated(learner: Any) -> str:
+    """How the loss of an exemplar clustering is known, in brackets; empty if from all rows."""
+    return "" if learner.is_exact_ else f" (estimated from {n_rows(learner.held_out_rows_):,} held-out rows)"

@@ -10,7 +10,7 @@ from modicum.cli import options as o
 from modicum.cli.objectives import AIMS, OBJECTIVES, make_learner
 from modicum.cli.output import writer
 from modicum.cli.picker import Picker
-from modicum.cli.picks import listed, picked_rows
+from modicum.cli.picks import estimated, listed, picked_rows
 from modicum.cli.preparing import kinds_in
 from modicum.cli.printing import say
 from modicum.cli.run import Job, Run
@@ -83,7 +83,7 @@ def _picture_paths(learner: Any) -> list[str]:
 
 def _success(learner: Any, objective: str) -> str:
     if objective == "exemplar":
-        return f"mean dissimilarity to the nearest exemplar: {learner.loss_:.4g}"
+        return f"mean dissimilarity to the nearest exemplar: {learner.loss_:.4g}{estimated(learner)}"
     return f"{objective}: {-learner.value_ if objective == 'error' else learner.value_:.4g}"
 
 

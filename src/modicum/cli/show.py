@@ -10,6 +10,7 @@ import typer
 from sklearn.base import is_classifier
 
 from modicum.cli.crowd_facts import crowd_numbers, describe_crowd
+from modicum.cli.picks import estimated
 from modicum.cli.predict import StatePath
 from modicum.cli.printing import printable
 from modicum.cluster.information.words import doubt, how_chosen, known_labels
@@ -17,6 +18,7 @@ from modicum.contract.loading import from_content, read_content
 from modicum.drift import changes_in_words, half_life_in_words
 from modicum.pipeline import StreamPipeline
 from modicum.pipeline.kinds import IGNORED
+from modicum.rows import n_rows
 from modicum.rules.budget import format_bytes
 
 NEW_LINE = "\n"
@@ -68,6 +70,8 @@ def numbers(learner: Any) -> dict[str, Any]:
         "nbytes": learner.nbytes_,
     }
     facts |= {name.rstrip("_"): getattr(learner, name) for name in MEASURES if hasattr(learner, name)}
+    if hasattr(learner, "held_out_rows_"):
+        facts["held_out_rows"] = n_rows(learner.held_out_rows_)
     if hasattr(learner, "cluster_sizes_"):
         facts["clusters"] = {"count": len(learner.cluster_sizes_), "sizes": learner.cluster_sizes_}
     if hasattr(learner, "as_sample"):
@@ -181,6 +185,8 @@ def describe(learner: Any) -> dict[str, Any]:
     for name in MEASURES:
         if hasattr(learner, name):
             facts[name.replace("_", " ").rstrip()] = f"{getattr(learner, name):.6g}"
+    if hasattr(learner, "held_out_rows_"):
+        facts["loss"] += estimated(learner)
     if hasattr(learner, "cluster_sizes_"):
         sizes = np.sort(learner.cluster_sizes_)[::-1]
         facts["clusters"] = f"{len(sizes)}; largest {sizes[0]:,.0f} rows, median {np.median(sizes):,.0f}"

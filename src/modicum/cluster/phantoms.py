@@ -61,7 +61,8 @@ class FarPhantom(Phantom):
         return FAR * largest or 1.0
 
     def update(self, F: ExemplarObjective) -> None:
-        largest = float(F.nearest_exemplars()[1].max(initial=0.0))
+        nearest = F.to_exemplars.min(axis=1, initial=np.inf)
+        largest = float(nearest.max(initial=0.0, where=np.isfinite(nearest)))
         if largest >= F.phantom:
             F.move_phantom(FAR * largest)
 

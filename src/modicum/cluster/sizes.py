@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from modicum.cluster.held_out import n_held_out
 from modicum.rules.budget import Plan, as_budget, format_bytes
 
 USEFUL_PER_EXEMPLAR, USEFUL_ROWS = 80, 3000  # validation rows by default, the larger of both: more change little
@@ -36,15 +37,16 @@ class Sizes:
 
     def plan(self, n: int) -> Plan:
         """What is held with n validation rows."""
-        k, row = self.n_exemplars, self.row_bytes
+        k, row, held_out = self.n_exemplars, self.row_bytes, n_held_out(n)
         bookkeeping = 4 * 8 + 2 * self.itemsize + 2 * 4  # key, weight, id and share; the two nearest centers
         exemplars = k * (row + 8 + 9)  # row, id, removal loss and flag
         phantom = 5 * row  # and the mean in float64
         return Plan.of(
-            k + n,
+            k + n + held_out,
             validation_rows=n * row,
             their_dissimilarities_to_exemplars=n * (k + 1) * self.itemsize,
             their_keys_weights_and_nearest=n * bookkeeping,
+            held_out_rows=held_out * (row + 3 * 8),  # key, weight and id
             exemplars_phantom_and_history=exemplars
             + phantom
             + HISTORY_BYTES

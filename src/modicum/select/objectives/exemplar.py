@@ -124,11 +124,13 @@ class ExemplarObjective(Part):
         some = self.to_exemplars[:: max(1, len(self.rows) // 64)]
         return float(np.median(some[np.isfinite(some)]))
 
-    def nearest_exemplars(self) -> tuple[np.ndarray, np.ndarray]:
-        """(shares, dissimilarities to the nearest exemplar) of the validation rows that another row represents."""
-        nearest = self.to_exemplars.min(axis=1, initial=np.inf).astype(np.float64)
-        apart = np.isfinite(nearest)
-        return self.shares[apart], nearest[apart]
+    def nearest_exemplar(self) -> np.ndarray:
+        """Dissimilarity of each validation row to its nearest exemplar, which may be the row itself."""
+        found = self.to_exemplars.min(axis=1, initial=np.inf).astype(np.float64)
+        own = np.flatnonzero(np.isinf(self.to_exemplars).any(axis=1))
+        if len(own):
+            found[own] = self.dissimilarity(self.chosen.values, take(self.rows.values, own)).min(axis=0)
+        return found
 
     # ---- the validation sample -------------------------------------------------------------------
 
