@@ -12,6 +12,7 @@ from modicum.coreset.coreset import CoresetLearner
 from modicum.rules.invariants import ABSENT, Whole
 
 MIN_POINTS = 1000  # of a summary, unless `n_points` is given
+COMPARED_STEPS = 10  # of two fits on the way, one of which goes on
 STEPS = 30  # of the fit to all that is held, with which a running model begins; the rows that follow continue it
 Model = dict[str, np.ndarray]
 
@@ -134,10 +135,10 @@ class CoresetModel(CoresetLearner):
         if hasattr(self, "_sums"):
             self._sums = replace(self._sums, totals=factor * self._sums.totals, judged=factor * self._sums.judged)
 
-    def _begun(self, points: list[Bucket], rows: list[Bucket]) -> Any:
-        """Sums of rows under the model of points."""
+    def _begun(self, points: list[Bucket], rows: list[Bucket], first: Model | None = None) -> Any:
+        """Sums of rows under the model of points, initialized with `first`."""
         rng = np.random.default_rng([self._seed, self.n_seen_, 2])
-        model = self._fitted_quietly(*union(points), self._last_model(), rng, STEPS)
+        model = self._fitted_quietly(*union(points), self._last_model() if first is None else first, rng, STEPS)
         return self._judged(self._sums_under(model, *union(rows)))
 
     def _continued(self, sums: Any) -> Any:
@@ -145,21 +146,27 @@ class CoresetModel(CoresetLearner):
         if sums.totals.sum() < 2 * sums.judged:
             return sums
         rng = np.random.default_rng([self._seed, self.n_seen_, 3])
-        if self._better(sums, *union(self._summarized(self._tree.buckets, rng)), rng) is None:
-            return self._judged(sums)
-        return self._begun(self._tree.buckets, self._tree.buckets)
+        better = self._better(sums, *union(self._summarized(self._tree.buckets, rng)), rng, COMPARED_STEPS)
+        return self._judged(sums) if better is None else self._begun(self._tree.buckets, self._tree.buckets, better)
 
     def _judged(self, sums: Any) -> Any:
         return replace(sums, judged=float(sums.totals.sum()))
 
-    def _better(self, sums: Any, points: np.ndarray, weights: np.ndarray, rng: np.random.Generator) -> Model | None:
+    def _better(
+        self,
+        sums: Any,
+        points: np.ndarray,
+        weights: np.ndarray,
+        rng: np.random.Generator,
+        steps: int | None = None,
+    ) -> Model | None:
         """A model of the points, if it is better than the one that sums give.
 
-        Both have been fitted to the points when they are compared, and the first has to be better by what a model gains
-        by being fitted to points instead of to rows.
+        Both have been fitted to the points, in so many steps, when they are compared, and the first has to be better by
+        what a model gains by being fitted to points instead of to rows.
         """
-        new = self._fitted_quietly(points, weights, self._last_model(), rng)
-        old = self._fitted_quietly(points, weights, self._model_of(sums), rng)
+        new = self._fitted_quietly(points, weights, self._last_model(), rng, steps)
+        old = self._fitted_quietly(points, weights, self._model_of(sums), rng, steps)
         losses = [self._loss(model, points, weights) for model in (new, old)]
         return new if losses[0] + self._optimism(new, points, weights) < losses[1] else None
 

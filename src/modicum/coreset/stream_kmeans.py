@@ -28,7 +28,7 @@ class StreamKMeans(Watchful, CentersMixin, CoresetModel, KMeansCost):
     move centers depend on their initialization.
 
     Cost: O(k d) per row, each processed about three times; a k-means of the rows held when they are first reduced, and
-    two of `n_points` points whenever the rows have doubled, and for the first answer after new rows. At most
+    two short ones of `n_points` points whenever the rows have doubled; two for the first answer after new rows. At most
     10 * `n_points` rows are held without a `budget`.
 
     Parameters

@@ -3,7 +3,9 @@
 import numpy as np
 from sklearn.cluster import KMeans
 
+from modicum.coreset.cells import ROWS_PER_SEED
 from modicum.coreset.seeding import default_trials, seed_rows
+from modicum.coreset.systematic import systematic
 
 
 def weighted_kmeans(
@@ -24,10 +26,20 @@ def weighted_kmeans(
         inits = [((init - shift) / scale).astype(points.dtype)]
     else:
         trials = 2 * default_trials(n_clusters)  # better centers than more seedings would give, in less time
-        inits = [moved[seed_rows(moved, weights, n_clusters, trials, rng)] for _ in range(n_init)]
+        inits = [_seeds(moved, weights, n_clusters, trials, rng) for _ in range(n_init)]
     max_iter = 300 if steps is None else steps
     fits = [
         KMeans(len(init), init=init, n_init=1, max_iter=max_iter).fit(moved, sample_weight=weights) for init in inits
     ]
     best = min(fits, key=lambda fit: fit.inertia_).cluster_centers_
     return (best * scale + shift).astype(points.dtype)
+
+
+def _seeds(
+    points: np.ndarray, weights: np.ndarray, n_clusters: int, trials: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Points as seeds, from a sample of them if there are many."""
+    if len(points) > ROWS_PER_SEED * n_clusters:
+        some, chances = systematic(weights, ROWS_PER_SEED * n_clusters, rng)
+        points, weights = points[some], weights[some] / chances
+    return points[seed_rows(points, weights, n_clusters, trials, rng)]
