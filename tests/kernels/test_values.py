@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from modicum._jit.kernels import LOWEST, decay
-from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial
+from modicum.kernels import RBF, Hamming, Laplacian, Linear, Matern32, Matern52, Polynomial, rbf
 from modicum.numeric import distances
 
 pytestmark = pytest.mark.nojit
@@ -71,6 +71,26 @@ def test_sparse_rows_stay_sparse(name, chunks):
 def test_many_tiles_are_one_matrix(kernel, formula, entries, chunks, monkeypatch):
     monkeypatch.setattr(distances, "TILE_ENTRIES", entries)
     np.testing.assert_allclose(kernel(*chunks), by_pairs(formula, *chunks), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", [*(kernel for kernel, _ in FORMULAS.values()), 2.5 * RBF(WIDTHS)], ids=str)
+@pytest.mark.parametrize("count", [0, 11, 300])
+def test_sums_are_products_with_the_matrix(kernel, count, chunks, monkeypatch):
+    monkeypatch.setattr(rbf, "ROWS_PER_BLOCK", 128)  # the last one is not full
+    rng, A = np.random.default_rng(0), chunks[0]
+    B, weights = rng.integers(-2, 3, (count, 3)).astype(float), rng.normal(size=count)
+    for left, right in ((A, B), (sparse.csr_matrix(A), sparse.csr_matrix(B)))[: 1 + kernel.takes_sparse]:
+        K = kernel(left, right)
+        np.testing.assert_allclose(kernel.sums(left, right, weights), K @ weights, atol=1e-6 * abs(K).sum(initial=1))
+
+
+def test_sums_of_rows_far_away_have_their_digits_and_are_finite():
+    rng = np.random.default_rng(0)
+    A, B, weights = rng.normal(size=(20, 3)), rng.normal(size=(30, 3)), rng.normal(size=30)
+    np.testing.assert_allclose(RBF(1.0).sums(A + 2.0**20, B + 2.0**20, weights), RBF(1.0)(A, B) @ weights, atol=1e-5)
+    with np.errstate(over="raise", invalid="raise"):
+        found = RBF(1e-30).sums(A, B, 1e100 * weights)
+    assert np.isfinite(found).all()
 
 
 def test_far_from_the_origin_no_digits_are_lost():

@@ -13,7 +13,7 @@ from modicum.kernels import RBF, Matern52
 from modicum.kernels.projected_process import JITTER, Moments, fit_projected, log_likelihood, projected_posterior
 from modicum.regress.calibration import Calibration, likeliest_factors
 from modicum.regress.sparse_gp import SparseGPRegressor
-from modicum.regress.tails import fit_freedom, have_tails, tail_scale
+from modicum.regress.tails import errors_have_tails, fit_freedom, tail_scale, targets_have_tails
 
 KERNEL, NOISE = 1.5 * RBF([1.0, 2.0, 0.8]), 0.05
 
@@ -475,11 +475,12 @@ def test_freedom_of_student_noise_is_found_and_gaussian_noise_is_told_from_it():
     student, gaussian = rng.standard_t(2.0, 4000), rng.normal(size=4000)
     freedom, gain = fit_freedom(student**2)
     assert freedom == 2.0
-    assert have_tails(student**2, student)
+    assert errors_have_tails(student**2)
+    assert targets_have_tails(student)
     assert np.isclose(tail_scale(student**2, 2.0), 1.0, rtol=0.15)  # standard deviation about 0.04
     assert gain > 400 > 0 > fit_freedom(gaussian**2)[1]
-    assert not have_tails(gaussian**2, gaussian)
-    assert not have_tails(student**2, gaussian)  # what a model can't express has tails as well
+    assert not errors_have_tails(gaussian**2)
+    assert not targets_have_tails(gaussian)
 
 
 def test_where_most_errors_nearly_vanish_the_scale_of_tails_does_not():

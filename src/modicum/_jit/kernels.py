@@ -1,4 +1,4 @@
-"""Loops of the kernels: a fast exponential, and a table looked up by the number of differing columns."""
+"""Loops of the kernels: fast exponentials, and a table looked up by the number of differing columns."""
 
 import numpy as np
 from numba import njit
@@ -33,6 +33,48 @@ def decay(values, rate):
         values[i] = power
         bits[i] += np.int64(n) << 52  # times 2^n
         values[i] = 0.0 if x < LOWEST else values[i]
+
+
+LOWEST_SINGLE = np.float32(-87.0)  # as LOWEST, in single precision
+LOG2_E_SINGLE, HALF = np.float32(LOG2_E), np.float32(0.5)
+LN2_HIGH_SINGLE, LN2_LOW_SINGLE = np.float32(0.693359375), np.float32(-2.12194440e-4)  # the first has zeros at its end
+SERIES_SINGLE = tuple(np.float32(1.0 / f) for f in (5040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0))
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+def decay_sums(A, blocks, weights, out):
+    """out[i] = sum_b exp(-|a_i - b|^2) weight_b, in single precision; sums of blocks are added in double precision.
+
+    `blocks` (blocks, columns, rows) holds the rows b, with their weights (blocks, rows): with slices of whole columns,
+    the inner loops run on several numbers at a time. Differences are squared one by one, so that near copies far from
+    the origin lose no digits, as they would by products.
+    """
+    terms = np.empty(blocks.shape[2], np.float32)
+    bits = terms.view(np.int32)
+    out[:] = 0.0
+    for t in range(blocks.shape[0]):
+        block, weight = blocks[t], weights[t]
+        for i in range(A.shape[0]):
+            terms[:] = 0.0
+            for c in range(A.shape[1]):
+                value, column = A[i, c], block[c]
+                for j in range(terms.size):
+                    difference = value - column[j]
+                    terms[j] += difference * difference
+            for j in range(terms.size):
+                x = LOWEST_SINGLE if -terms[j] < LOWEST_SINGLE else -terms[j]
+                n = np.floor(x * LOG2_E_SINGLE + HALF)
+                r = x - n * LN2_HIGH_SINGLE
+                r -= n * LN2_LOW_SINGLE
+                power = np.float32(0.0)
+                for term in SERIES_SINGLE:
+                    power = power * r + term
+                terms[j] = power
+                bits[j] += np.int32(n) << 23  # times 2^n
+            total = np.float32(0.0)
+            for j in range(terms.size):
+                total += terms[j] * weight[j]
+            out[i] += total
 
 
 @compiled

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from modicum.numeric.parallel import run_tiles
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import Is, Real
 from modicum.rules.params import TRUTH, Number, check_params
 from modicum.state.part import Part
+
+ROWS_PER_TILE = 64  # with thousands of other rows, a few MiB of kernel values
 
 Pullback = Callable[[np.ndarray], np.ndarray]
 
@@ -41,6 +44,16 @@ class Kernel(Part):
     def diagonal(self, A: Any) -> np.ndarray:
         """k(a, a) for each row."""
         return np.array([self(row, row)[0, 0] for row in (take(A, slice(i, i + 1)) for i in range(n_rows(A)))])
+
+    def sums(self, A: Any, B: Any, weights: np.ndarray) -> np.ndarray:
+        """sum_j weight_j k(a_i, b_j) for each a_i, for estimates: in single precision where that is faster."""
+        found = np.empty(n_rows(A))
+
+        def add_up(tile: slice) -> None:
+            found[tile] = self(take(A, tile), B) @ weights
+
+        run_tiles(add_up, len(found), ROWS_PER_TILE)
+        return found
 
     def fitted(self, rows: Any) -> "Kernel":
         """The kernel with what depends on the data filled in; itself where nothing does."""
@@ -191,6 +204,9 @@ class Scaled(Kernel):
 
     def diagonal(self, A: Any) -> np.ndarray:
         return self.scale * self.kernel.diagonal(A)
+
+    def sums(self, A: Any, B: Any, weights: np.ndarray) -> np.ndarray:
+        return self.scale * self.kernel.sums(A, B, weights)
 
     def fitted(self, rows: Any) -> Kernel:
         return Scaled(self.kernel.fitted(rows), self.scale)

@@ -145,7 +145,11 @@ class ActiveSet(Part):
         promising = block[self.objective.promising(take(X, block), least)]
         for first in range(0, len(promising), CANDIDATES_PER_BLOCK):
             part = promising[first : first + CANDIDATES_PER_BLOCK]
-            swapped = self._improve(self._look(X, y, part), least)
+            candidates = self._look(X, y, part)
+            gaining = np.flatnonzero(candidates.swap_gains()[0] > least)  # the others are not worth keeping up to date
+            candidates.keep(gaining)
+            part = part[gaining]
+            swapped = self._improve(candidates, least)
             changed |= self._note(swapped, y[part], row_ids[part])
             self.n_swaps += len(swapped)
         return changed

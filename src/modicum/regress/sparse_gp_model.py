@@ -14,7 +14,16 @@ from modicum.numeric.moments import RunningMean
 from modicum.regress.active_set import ActiveSet, Basis
 from modicum.regress.calibration import ROWS_TO_CALIBRATE, WINDOW, Calibration, error_table, likeliest_factors
 from modicum.regress.gp_settings import ROWS_TO_ADAPT, GPSettings, Hyperparameters
-from modicum.regress.tails import OUTLIER, Tails, fit_freedom, have_tails, tail_scale, tail_weights, usual
+from modicum.regress.tails import (
+    OUTLIER,
+    Tails,
+    errors_have_tails,
+    fit_freedom,
+    tail_scale,
+    tail_weights,
+    targets_have_tails,
+    usual,
+)
 from modicum.rows import BottomK, n_rows, put_values, take
 from modicum.rules.invariants import ABSENT, Is, Real, Whole
 from modicum.rules.params import NULL
@@ -28,7 +37,7 @@ LEAST_WEIGHT = 1e-6  # of outliers among the first rows
 LEAST_FREE = 0.3  # share of the sample that is left to judge by; with less, the estimate is too rough
 LEAST_FACTOR = 1e-100  # by which weights change at once
 PRESENT = 0.25  # of the largest weight: rows of the last two half-lives, which have three quarters of the weight
-REFINEMENTS = 3  # times at most that `refine` offers the validation rows
+REFINEMENTS = 2  # times at most that `refine` adapts hyper-parameters and offers the validation rows
 
 
 class SparseGPModel(Part):
@@ -154,13 +163,13 @@ class SparseGPModel(Part):
         return np.maximum(decay ** np.arange(count - 1.0, -1.0, -1.0), LEAST_FACTOR)
 
     def refine(self, settings: GPSettings, afresh: bool = False) -> None:
-        """Offer the validation rows again and adapt hyper-parameters, until nothing is swapped."""
+        """Adapt hyper-parameters and offer the validation rows again, until nothing is swapped."""
         for _ in range(0 if self.is_exact else REFINEMENTS):
             swaps, old, A = self.active.n_swaps, self.active.basis, self.active
             errors = self._sample_errors(self.posterior())
+            self._adapt(settings, errors, afresh)
             rows = A.validation_rows, A.validation_targets, self.sample.row_ids
             changed = A.offer(*rows, settings.min_gain, again=True)
-            self._adapt(settings, errors, afresh)
             self._update_moments(old, changed)
             if A.n_swaps == swaps:
                 break
@@ -296,16 +305,19 @@ class SparseGPModel(Part):
         A, was = self.active, self._has_tails
         if not settings.robust or self.moments is None or len(self.sample) < ROWS_TO_ADAPT * len(A.ids):
             return False
-        features, y = A.features(A.validation_rows), A.validation_targets
+        present, y, unsure = self._present_rows(), A.validation_targets, not was and settings.robust == "auto"
+        if unsure and not targets_have_tails(y[present]):
+            return False
+        features = A.features(A.validation_rows)
         weights = self.tails.weights if was else np.where(np.isin(np.arange(len(y)), usual(y)), 1.0, LEAST_WEIGHT)
-        present, of_time = self._present_rows(), self._weights_of_time()
+        of_time = self._weights_of_time()
         for _ in range(REWEIGHTINGS):
             sums = Moments()
             sums.initialize(features, y, _product(weights, of_time))
             ratios = _ratios(self._raw_sample_errors(projected_posterior(A.kernel, A.noise, A.rows, sums)))
             freedom, _ = fit_freedom(ratios[present])
             weights = tail_weights(ratios, freedom, tail_scale(ratios[present], freedom))
-        if not was and settings.robust == "auto" and not have_tails(ratios[present], y[present]):
+        if unsure and not errors_have_tails(ratios[present]):
             return False
         self.tails = Tails(freedom, weights)
         if not was:  # sums with outliers are of no use

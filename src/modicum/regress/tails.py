@@ -29,10 +29,12 @@ class Tails(Part):
         self.weights = weights
 
 
-def have_tails(ratios: np.ndarray, y: np.ndarray) -> bool:
-    """Whether errors and targets both have outliers."""
-    of_targets = (y - np.median(y)) ** 2
-    return fit_freedom(ratios)[1] > EVIDENCE * len(y) and fit_freedom(of_targets)[1] > TARGET_EVIDENCE * len(y)
+def errors_have_tails(ratios: np.ndarray) -> bool:
+    return fit_freedom(ratios)[1] > EVIDENCE * len(ratios)
+
+
+def targets_have_tails(y: np.ndarray) -> bool:
+    return fit_freedom((y - np.median(y)) ** 2)[1] > TARGET_EVIDENCE * len(y)
 
 
 def usual(y: np.ndarray) -> np.ndarray:

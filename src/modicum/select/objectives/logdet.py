@@ -189,6 +189,13 @@ class LogDetBlock:
         F.inverse.swap(slot, self.K[i, : F.n_chosen], self._own[i])
         self._fill(i, slot, start)
 
+    def keep(self, some: np.ndarray) -> None:
+        """Drop all other candidates."""
+        self.candidates = take(self.candidates, some)
+        self._among = None if self._among is None else self._among[np.ix_(some, some)]
+        for name in ("_is_chosen", "_own", "K", "U", "v"):
+            setattr(self, name, getattr(self, name)[some])
+
     def _fill(self, i: int, slot: int, start: int) -> None:
         F, row = self.objective, take(self.candidates, slice(i, i + 1))
         F.chosen.put(np.array([slot]), row)

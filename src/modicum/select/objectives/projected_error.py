@@ -23,7 +23,8 @@ change. Updates of M^-1 would lose half of the digits, and those of J by reflect
 that another one nearly copies, the inverse shrinks by orders of magnitude.
 
 Few candidates gain, and `Estimate` finds them for a fraction of the cost: e of all validation rows needs no product
-with the features (e = K_BW O r - s2 K_BA beta with the residuals r); for u and the pivot a part of the rows is enough.
+with the features (e = K_BW O r - s2 K_BA beta with the residuals r), and the sum over rows may be in single precision;
+for u and the pivot, which may not, a part of the rows is enough.
 """
 
 from functools import cached_property
@@ -33,15 +34,14 @@ import numpy as np
 
 from modicum.kernels.projected_process import JITTER, ROUNDING, Solution, jittered
 from modicum.numeric.parallel import run_tiles
-from modicum.rows import n_rows, put_values, take
+from modicum.rows import put_values, take
 from modicum.rules.invariants import Array
 from modicum.select.objectives.logdet import UNSTARTED
 from modicum.select.objectives.validated import TILE, Validated, ValidatedBlock
 
-ESTIMATE_PER_CHOSEN, ESTIMATE_ROWS = 5, 1000  # rows to estimate u and pivots from, per chosen row and at least
+ESTIMATE_PER_CHOSEN, ESTIMATE_ROWS = 3, 600  # rows to estimate u and pivots from, per chosen row and at least
 WORTHWHILE = 2  # times as many validation rows pay for the estimate
 PROMISING = 4  # at most one candidate in this many is compared exactly
-ROWS_PER_TILE = 128  # with 2,048 candidates, 2 MiB of kernel values: they stay in cache
 
 
 class ProjectedError(Validated):
@@ -145,6 +145,7 @@ class ProjectedBlock(ValidatedBlock):
     """Candidates with the columns m, the corners c and the entries of b that they would add, kept up to date."""
 
     objective: ProjectedError
+    _per_candidate = (*ValidatedBlock._per_candidate, "m", "c", "b", "least")
 
     def __init__(self, objective: ProjectedError, candidates: Any, y: np.ndarray | None, shared: np.ndarray | None):
         super().__init__(objective, candidates, y, shared)
@@ -214,7 +215,6 @@ class Estimate:
         self.fit = F.fit()
         self.residuals = F.weights * (F.row_targets - F._sample_features @ self.fit.beta)
         self.part = np.arange(0, len(F.rows), step)
-        self.rest = np.delete(np.arange(len(F.rows)), self.part)
         self.weights = F.weights[self.part] * (len(F.rows) / len(self.part))
         self.features = F._sample_features[self.part]
         K = jittered(F.kernel(F.chosen.values, F.chosen.values))
@@ -223,7 +223,8 @@ class Estimate:
     def swap_gains(self, candidates: Any) -> np.ndarray:
         """The largest gain of each candidate over the rows that it may replace."""
         F = self.objective
-        part, own, e = take(F.rows.values, self.part), F.kernel.diagonal(candidates), self._rest_of_errors(candidates)
+        part, own = take(F.rows.values, self.part), F.kernel.diagonal(candidates)
+        from_rows = F.kernel.sums(candidates, F.rows.values, self.residuals)
         out = np.empty(len(own))
 
         def score(tile: slice) -> None:
@@ -233,23 +234,11 @@ class Estimate:
             m = F.noise * to_chosen + weighted @ self.features
             c = F.noise * (1 + JITTER) * own[tile] + np.einsum("bw,bw->b", weighted, to_part)
             half, pivot = _pivots(self.J, m, c, _least_pivots(F, own[tile], c))
-            errors = e[tile] + to_part @ self.residuals[self.part] - F.noise * (to_chosen @ self.fit.beta)
+            errors = from_rows[tile] - F.noise * (to_chosen @ self.fit.beta)
             out[tile] = _swap_gains(self.fit, half @ self.J, pivot, errors).max(axis=1)
 
         run_tiles(score, len(own), TILE)
         return out / len(F.rows)
-
-    def _rest_of_errors(self, candidates: Any) -> np.ndarray:
-        """K_BW O r over the rows that are in no `part`, from one tile of rows at a time."""
-        F = self.objective
-        sums = np.zeros((-(-len(self.rest) // ROWS_PER_TILE), n_rows(candidates)))
-
-        def add(tile: slice) -> None:
-            rows = self.rest[tile]
-            sums[tile.start // ROWS_PER_TILE] = self.residuals[rows] @ F.kernel(take(F.rows.values, rows), candidates)
-
-        run_tiles(add, len(self.rest), ROWS_PER_TILE)
-        return sums.sum(axis=0)
 
 
 def _least_pivots(F: ProjectedError, own: np.ndarray, c: np.ndarray) -> np.ndarray:

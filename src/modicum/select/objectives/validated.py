@@ -15,7 +15,7 @@ import numpy as np
 
 from modicum.kernels import GIVEN_KERNEL, KERNEL, fitted_kernel
 from modicum.numeric.parallel import run_tiles
-from modicum.rows import DenseRows, Rows, RowsOf, n_rows, put_values
+from modicum.rows import DenseRows, Rows, RowsOf, n_rows, put_values, take
 from modicum.rules.invariants import Array, Is, Real, Whole
 from modicum.rules.params import NULL, Number, check_params
 from modicum.select.objectives.logdet import UNSTARTED
@@ -162,6 +162,8 @@ class ValidatedBlock:
     `_take`, and scores some of the candidates: `_gains` (B,) and `_swap_gains` (B, K).
     """
 
+    _per_candidate: tuple[str, ...] = ("to_rows", "own", "_chosen")  # arrays
+
     def __init__(self, objective: Any, candidates: Any, y: np.ndarray | None, shared: np.ndarray | None):
         self.objective = objective
         self.candidates = candidates
@@ -216,6 +218,13 @@ class ValidatedBlock:
         """Candidate i takes a slot: that of a chosen row, or the one after the last."""
         self._take(i, slot)
         self._chosen[i] = True
+
+    def keep(self, some: np.ndarray) -> None:
+        """Drop all other candidates."""
+        self.candidates = take(self.candidates, some)
+        self.targets = None if self.targets is None else self.targets[some]
+        for name in self._per_candidate:
+            setattr(self, name, getattr(self, name)[some])
 
     def _take(self, i: int, slot: int) -> None:
         raise NotImplementedError
