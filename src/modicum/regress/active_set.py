@@ -16,6 +16,7 @@ from modicum.state.part import Part
 
 CANDIDATES_PER_BLOCK = 512  # scored together: enough for fast matrix products, few enough to bound their memory
 CANDIDATES_PER_ESTIMATE = 2048  # whose gains are estimated together: at most a quarter of them is compared exactly
+LIKELY = 0.25  # of the least gain: candidates with less are not kept up to date, as they hardly ever reach it
 MOST_ROUNDS = 4  # times that a block is offered while it brings swaps
 
 
@@ -146,7 +147,7 @@ class ActiveSet(Part):
         for first in range(0, len(promising), CANDIDATES_PER_BLOCK):
             part = promising[first : first + CANDIDATES_PER_BLOCK]
             candidates = self._look(X, y, part)
-            gaining = np.flatnonzero(candidates.swap_gains()[0] > least)  # the others are not worth keeping up to date
+            gaining = np.flatnonzero(candidates.swap_gains()[0] > LIKELY * least)
             candidates.keep(gaining)
             part = part[gaining]
             swapped = self._improve(candidates, least)

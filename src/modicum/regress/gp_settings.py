@@ -20,7 +20,7 @@ ROWS_TO_ADAPT = 5  # validation rows per active row; with fewer, the likelihood 
 ROWS_THAT_ADAPT, LEAST_THAT_ADAPT = 10, 2000  # used per active row, and at least: more cost time and change nothing
 ROWS_TO_FIT = 8  # with fewer rows, hyper-parameters are guessed
 MOST_STEPS = 60  # of L-BFGS if hyper-parameters are fitted only once
-INITIAL_STEPS, ADAPT_STEPS = 8, 10  # the same at first, and whenever they are adapted
+INITIAL_STEPS, ADAPT_STEPS = 15, 10  # the same at first, and whenever they are adapted
 
 
 class Hyperparameters(NamedTuple):

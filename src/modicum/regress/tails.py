@@ -16,6 +16,7 @@ EVIDENCE = 0.1  # of log-likelihood per row that errors have tails; 0.33 to 2.7 
 TARGET_EVIDENCE = 0.02  # the same of targets: errors have tails too where a model fits most rows well
 LEAST_SCALE = 1e-9  # of the largest ratio
 STEPS = 30  # of the expectation-maximization for a scale
+BULK = 9 / 3.84  # errors count up to three deviations, of which 95% lie within 1.96
 OUTLIER = 0.1  # rows of a smaller weight are left out where hyper-parameters are fitted
 
 
@@ -44,6 +45,19 @@ def usual(y: np.ndarray) -> np.ndarray:
     if gain <= TARGET_EVIDENCE * len(y):
         return np.arange(len(y))
     return np.flatnonzero(tail_weights(of_targets, freedom, tail_scale(of_targets, freedom)) > OUTLIER)
+
+
+def error_ratios(errors: np.ndarray) -> np.ndarray:
+    """Squared errors relative to the variances predicted for them; columns as in `error_table`."""
+    return errors[:, 0] / (errors[:, 1] + errors[:, 2])
+
+
+def without_outliers(errors: np.ndarray) -> np.ndarray:
+    """Errors whose outliers are brought to where Gaussian noise with as many rows within two deviations ends."""
+    if not len(errors):
+        return errors
+    most = BULK * float(np.quantile(error_ratios(errors), 0.95))
+    return np.column_stack([np.minimum(errors[:, 0], most * (errors[:, 1] + errors[:, 2])), errors[:, 1:]])
 
 
 def tail_weights(ratios: np.ndarray, freedom: float, scale: float) -> np.ndarray:
