@@ -10,7 +10,7 @@ from modicum.state.part import Part
 
 ROW_NUMBERS = 16  # bytes beside each row: its code and its weight
 RARE = 0.1  # a class is rare if it has less than this share of an even share of the rows
-WAIT = 8  # times as many rows are held as balls are initialised with, while a class is rare
+WAIT = 16  # times as many rows as balls are initialised with are held while a class is rare: then 80 of 1%
 
 
 class FirstRows(Part):

@@ -63,7 +63,7 @@ class StreamSVC(ClassifierMixin, Learner):
     Guarantee: for balls, the radius is at most 3/2 of the smallest (see `guarantee`). The linear model is the same to
     the bit however the stream is split into chunks.
     Cost: O(d) or O(non-zeros) time per row, class and candidate, O(d^2) with a full ellipsoid; one vector per class
-    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls (eight
+    and candidate (a full ellipsoid: d + 1; balls: and `lookahead` rows), the first `n_initial` rows for balls (16
     times as many while a class is rare), 64 single rows, and 1,000 decision values per class. With a kernel: O(m d)
     time per row and class, and m core vectors.
 
@@ -81,7 +81,7 @@ class StreamSVC(ClassifierMixin, Learner):
     n_initial : int, default=512
         For balls: rows to initialise with (a power of two, or the next one below). The ball is then the smallest around
         them, and they give the mean to center by and the width of a kernel. 1 is the paper's algorithm. While a class
-        has less than a tenth of an even share, up to eight times as many rows are held first, or what half of a budget
+        has less than a tenth of an even share, up to 16 times as many rows are held first, or what half of a budget
         allows (not for linear machines with a budget). All of them are learned, those to initialise with taken from the
         classes in turn.
     kernel : str, Kernel or callable, default="linear"
