@@ -49,7 +49,7 @@ COLUMNS = [
     ("deviation", "±", ".3f"),
     ("gap", "below batch", ".3f"),
     ("components", "components", ".1f"),
-    ("seconds", "seconds", ".2f"),
+    ("seconds", "processor s", ".2f"),
     ("speed_ratio", "times batch's", ".1f"),
     ("paper_gap", "below batch, paper", ".2f"),
 ]
