@@ -2,7 +2,7 @@
 
     python benchmarks/papers/gomes2010_confidence.py [--quick]
 
-`confidence=0.95` decides swaps on a subset of the validation sample where Hoeffding's bound allows it. One pass over
+`confidence=0.95` decides swaps on a subset of the validation sample where a bound on the error allows it. One pass over
 CIFAR-10 (10,000 images, 3,072 numbers each, K = 200) and MNIST (30,000 rows, 50 principal components, K = 100), a
 random phantom, all rows as validation sample. Runs are initialised with K random rows, or from a corner: the K rows
 nearest to one row, about the worst start there is, so that early gains are large. With one swap per block (the

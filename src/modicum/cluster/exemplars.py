@@ -87,7 +87,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         The paper's rho: `fit` repeats passes over the data until this many consecutive candidates brought no
         swap. None: one pass.
     confidence : float or None, default=None
-        Decide swaps on a subset of the validation sample as soon as Hoeffding's bound allows it with this
+        Decide swaps on a subset of the validation sample as soon as a bound on errors allows it with this
         probability over the whole stream. None: always use the whole sample.
     initial : rows or None, default=None
         Initial exemplars; they may be replaced.
