@@ -14,6 +14,8 @@ from modicum.numeric.parallel import run_tiles
 from modicum.regress.base import Regressor
 from modicum.regress.landmarks import Landmarks
 from modicum.regress.ridge import Ridge, solve_ridge
+from modicum.regress.robust_ridge import solve_robust_ridge
+from modicum.regress.tails import OUTLIER
 from modicum.rows import n_rows, take
 from modicum.rules.invariants import ABSENT, Is
 from modicum.rules.params import NULL, RANDOM_STATE, TRUTH, Int, Number, OneOf, Where
@@ -61,6 +63,9 @@ class PrototypeRegressor(Regressor, Watchful):
         Rows of the sample. They are kept in addition to the prototypes.
     fit_intercept : bool, default=True
         Whether targets are centered first, so that far from all prototypes the prediction is their mean and not zero.
+    robust : bool, default=False
+        Whether rows of the sample with outlying targets weigh less, as by noise from Student's t distribution, and are
+        not chosen. What few prototypes can't express may count as an outlier too. Not for `fit_on="prototypes"`.
     half_life : int, "auto" or None, default=None
         Rows after which the weight of a row has halved: the sample then prefers recent rows. The selector, if one is
         given, forgets nothing. "auto" forgets where errors rise (`changes_`), None never.
@@ -97,7 +102,8 @@ class PrototypeRegressor(Regressor, Watchful):
     References
     ----------
     schlegel2017, sections 2 and 6. smola2000 (weights fitted on more rows than the prototypes, which are chosen by
-    their error); rasmussen2006, section 5.4.1 (the kernel); allen1974 (errors of rows left out). Departures: prototypes
+    their error); rasmussen2006, section 5.4.1 (the kernel); allen1974 (errors of rows left out);
+    lange1989 (outliers). Departures: prototypes
     that differ as much as possible, as in the paper, are outliers of rows with heavy tails, so they are not the
     default; targets are centered unless `fit_intercept` is False.
     """
@@ -111,6 +117,7 @@ class PrototypeRegressor(Regressor, Watchful):
         "fit_on": [OneOf("sample", "prototypes")],
         "n_points": [Int(1)],
         "fit_intercept": [TRUTH],
+        "robust": [TRUTH],
         "half_life": [NULL, Int(1), OneOf("auto")],
         "random_state": [RANDOM_STATE],
     }
@@ -137,6 +144,7 @@ class PrototypeRegressor(Regressor, Watchful):
         fit_on: str = "sample",
         n_points: int = 4000,
         fit_intercept: bool = True,
+        robust: bool = False,
         half_life: int | str | None = None,
         random_state: Any = None,
     ):
@@ -147,6 +155,7 @@ class PrototypeRegressor(Regressor, Watchful):
         self.fit_on = fit_on
         self.n_points = n_points
         self.fit_intercept = fit_intercept
+        self.robust = robust
         self.half_life = half_life
         self.random_state = random_state
 
@@ -188,7 +197,16 @@ class PrototypeRegressor(Regressor, Watchful):
         sample = self._sample
         rows = (sample.points_, np.asarray(sample.targets_), sample.point_weights_, sample.point_ids_)
         self._landmarks = Landmarks(self._given_kernel(), self.n_prototypes, rows, self._rng)
+        if self.robust:
+            self._choose_among_usual(rows)
         self._history.record(n_seen, len(self._landmarks.ids))
+
+    def _choose_among_usual(self, rows: tuple[Any, ...]) -> None:
+        """Choose again without outliers: these are the worst prototypes, and the kernel was fitted to them too."""
+        weight, usual = self._landmarks.weight, np.flatnonzero(self._solve()[1] > OUTLIER)
+        rows = tuple(take(column, usual) for column in rows)
+        self._landmarks = Landmarks(self._given_kernel(), self.n_prototypes, rows, self._rng)
+        self._landmarks.weight = weight
 
     def _end_of_stream(self) -> None:
         if self._selector is None and self.history_["n_seen"][-1] < self.n_seen_:
@@ -258,18 +276,20 @@ class PrototypeRegressor(Regressor, Watchful):
         return out
 
     def _ridge(self) -> Ridge:
-        return self._derive("ridge", self._solve)
+        return self._derive("ridge", lambda: self._solve()[0])
 
-    def _solve(self) -> Ridge:
-        """The weights and the intercept."""
+    def _solve(self) -> tuple[Ridge, np.ndarray]:
+        """The weights and the intercept, and by how much outliers among the rows count."""
         kernel, S = self.kernel_, self.prototypes_
         K = kernel(S, S)
         if self._sample is None:
             y = np.asarray(self._selector.targets_)
-            return solve_ridge(K, K, y, np.ones(len(y)), self.regularization, self.fit_intercept)
+            ones = np.ones(len(y))
+            return solve_ridge(K, K, y, ones, self.regularization, self.fit_intercept), ones
         y, masses = np.asarray(self._sample.targets_), self._sample.point_weights_
         features, weight = kernel(self._sample.points_, S), masses * (len(y) / masses.sum())
-        return solve_ridge(features, K, y, weight, self.regularization, self.fit_intercept)
+        problem = (features, K, y, weight, self.regularization, self.fit_intercept)
+        return solve_robust_ridge(*problem) if self.robust else (solve_ridge(*problem), np.ones(len(y)))
 
     # ---- contract --------------------------------------------------------------------------------
 
@@ -288,6 +308,8 @@ class PrototypeRegressor(Regressor, Watchful):
                 f'{type(self).__name__}: fit_on="prototypes" needs a selector, such as OnlineGreedy(200): without one, '
                 "prototypes are chosen from a sample, and weights fitted on it."
             )
+        if self.robust and self.fit_on == "prototypes":
+            raise ValueError(f'{type(self).__name__}: robust=True is for fit_on="sample"; leave it out.')
 
     def _takes_objects(self, X: Any) -> bool:
         return takes_objects(self.kernel, X) if self.selector is None else self.selector._takes_objects(X)
