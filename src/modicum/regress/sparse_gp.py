@@ -190,7 +190,7 @@ class SparseGPRegressor(Regressor, Watchful):
     # ---- learning --------------------------------------------------------------------------------
 
     def refine(self) -> "SparseGPRegressor":
-        """Adapt hyper-parameters and offer the validation rows again. `fit` does so at the end of a stream."""
+        """Offer the validation rows again and adapt hyper-parameters. `fit` does so at the end of a stream."""
         self._check_fitted()
         self._derived = {}
         with single_threaded_blas():

@@ -31,7 +31,7 @@ from modicum.rows import n_rows, put_values, take
 REWEIGHTINGS = 10  # of the validation rows, each time hyper-parameters are fitted
 LEAST_WEIGHT = 1e-6  # of outliers among the first rows
 LEAST_FACTOR = 1e-100  # by which weights change at once
-REFINEMENTS = 2  # times at most that `refine` adapts hyper-parameters and offers the validation rows
+REFINEMENTS = 3  # times at most that `refine` offers the validation rows
 
 
 class SparseGPModel(SparseGPState):
@@ -84,13 +84,13 @@ class SparseGPModel(SparseGPState):
         return np.maximum(decay ** np.arange(count - 1.0, -1.0, -1.0), LEAST_FACTOR)
 
     def refine(self, settings: GPSettings, afresh: bool = False) -> None:
-        """Adapt hyper-parameters and offer the validation rows again, until nothing is swapped."""
+        """Offer the validation rows again and adapt hyper-parameters, until nothing is swapped."""
         for _ in range(0 if self.is_exact else REFINEMENTS):
             swaps, old, A = self.active.n_swaps, self.active.basis, self.active
             errors = self._sample_errors(self.posterior())
-            self._adapt(settings, errors, afresh)
             rows = A.validation_rows, A.validation_targets, self.sample.row_ids
             changed = A.offer(*rows, settings.min_gain, again=True)
+            self._adapt(settings, errors, afresh)
             self._update_moments(old, changed)
             if A.n_swaps == swaps:
                 break
