@@ -182,7 +182,7 @@ class TestLabels:
     def test_other_learners_refuse_blank_cells(self, modicum_command, write, blobs):
         write(np.array(["low", "right", "high"])[blobs[1]])
         done = modicum_command("fit", "svm", "partly.csv", "--target", "kind", expect=1)
-        assert "partly.csv: data row 2, column 'kind': missing value." in done.stderr
+        assert "partly.csv: data row 2, column 'kind': missing target." in done.stderr
 
     def test_more_classes_than_clusters(self, modicum_command, write, blobs):
         write(np.array(["low", "right", "high"])[blobs[1]])

@@ -281,14 +281,14 @@ def test_a_file_with_an_impossible_answer_is_refused(last):
 
 
 def test_seeds_come_from_a_sample_of_many_points(monkeypatch):
-    """Seeding takes time in proportion to the points and to the clusters; centers are as good from a sample."""
+    """Seeding takes time in proportion to the points and to the clusters; centers are as good from a large sample."""
     from modicum.coreset import weighted_kmeans as module
 
     rng, sizes = np.random.default_rng(0), []
-    X = (rng.normal(size=(9000, 2)) + 20 * np.array([[0, 0], [1, 0], [0, 1]])[rng.integers(3, size=9000)]).round(3)
-    weights = rng.exponential(size=9000)
+    X = (rng.normal(size=(12_000, 2)) + 20 * np.array([[0, 0], [1, 0], [0, 1]])[rng.integers(3, size=12_000)]).round(3)
+    weights = rng.exponential(size=12_000)
     seed_rows = module.seed_rows
     monkeypatch.setattr(module, "seed_rows", lambda rows, *rest: sizes.append(len(rows)) or seed_rows(rows, *rest))
     centers = module.weighted_kmeans(X, weights, 3, 2, rng, None)
-    assert sizes == [300, 300]
+    assert sizes == [10_000, 10_000]
     assert_allclose(sorted(centers.round().tolist()), [[0, 0], [0, 20], [20, 0]], atol=1)

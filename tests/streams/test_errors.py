@@ -110,8 +110,9 @@ def test_missing_cells_of_tables(tmp_path, missing):
     pa.parquet.write_table(table.slice(10), tmp_path / "1.parquet", row_group_size=7)
     for options in ({}, {"columns": "b", "target": "a"}, {"columns": "b", "weight": "a"}, {"start": 25}):
         message = error(tmp_path, chunk_size=5, **options)
-        assert "1.parquet: data row 31, column 'a': missing value." in message
-    assert "column 's': missing value" in error(tmp_path, columns="b", target="s")
+        what = "target" if "target" in options else "value"
+        assert f"1.parquet: data row 31, column 'a': missing {what}." in message
+    assert "column 's': missing target" in error(tmp_path, columns="b", target="s")
     assert "a DataFrame: data row 41, " in error(pl.from_arrow(table))
     assert "a DataFrame: data row 41, " in error(table.to_pandas())
 
@@ -127,7 +128,8 @@ def test_missing_cells_of_npy_files(tmp_path):
 def test_labels_of_npy_files_are_checked_too(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1.0, 2.0], [3.0, np.nan]]))
     for option in ("target", "weight"):
-        assert "data row 2, column 1: missing value" in error(tmp_path / "x.npy", **{option: 1})
+        what = "target" if option == "target" else "value"
+        assert f"data row 2, column 1: missing {what}" in error(tmp_path / "x.npy", **{option: 1})
 
 
 @pytest.mark.parametrize("name", ["x.csv.gz", "x.jsonl.gz", "x.svm.gz"])

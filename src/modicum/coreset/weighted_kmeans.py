@@ -7,6 +7,8 @@ from modicum.coreset.cells import ROWS_PER_SEED
 from modicum.coreset.seeding import default_trials, seed_rows
 from modicum.coreset.systematic import systematic
 
+MANY_POINTS = 10_000  # fewer are seeded from directly: a sample might miss small clusters far away
+
 
 def weighted_kmeans(
     points: np.ndarray,
@@ -39,7 +41,8 @@ def _seeds(
     points: np.ndarray, weights: np.ndarray, n_clusters: int, trials: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Points as seeds, from a sample of them if there are many."""
-    if len(points) > ROWS_PER_SEED * n_clusters:
-        some, chances = systematic(weights, ROWS_PER_SEED * n_clusters, rng)
+    most = max(ROWS_PER_SEED * n_clusters, MANY_POINTS)
+    if len(points) > most:
+        some, chances = systematic(weights, most, rng)
         points, weights = points[some], weights[some] / chances
     return points[seed_rows(points, weights, n_clusters, trials, rng)]
