@@ -7,8 +7,10 @@ from numpy.testing import assert_array_equal
 from modicum.clumps.allocation import Cost
 from modicum.clumps.items import Items
 from modicum.families import FullGaussian, as_family
+from modicum.mixture import compression as module
 from modicum.mixture.components import Components
 from modicum.mixture.compression import MixtureCompression
+from modicum.mixture.search import Search
 
 
 def cost_of(items):
@@ -103,3 +105,15 @@ def test_the_group_that_gains_most_is_split_first():
     compression = MixtureCompression(items, 1.0, Cost(row=2, clump=6), known, 1e-3)
     groups = compression._split_up([np.arange(200), np.arange(200, 400)], limit=18)  # two clumps, and room for a third
     assert sorted(map(tuple, groups)) == [tuple(range(200)), tuple(range(200, 300)), tuple(range(300, 400))]
+
+
+def test_the_search_for_components_is_bounded(monkeypatch):
+    """With a weak prior it would go on to components of a few rows; splits of groups fill the room in less time."""
+    X = np.random.default_rng(0).normal(size=(400, 8))
+    items = Items.of_rows(FullGaussian().bind(X, np.ones(400)), X, np.ones(400))
+    compression = MixtureCompression(items, 2.0, cost_of(items), components_of(items, np.arange(400) % 2), 1e-3)
+    bounds = []
+    monkeypatch.setattr(module, "Search", lambda *given: bounds.append(given[-1]) or Search(*given))
+    assert len(compression.run(30 * cost_of(items).clump)) > 8
+    compression.run(5 * cost_of(items).clump)
+    assert bounds == [8, 5]

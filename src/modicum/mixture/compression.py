@@ -10,6 +10,7 @@ from modicum.mixture.components import Components
 from modicum.mixture.search import Search
 
 MAX_GROWTH = 2.0  # in the search for components: with more, it would find too many
+MOST_PARTS = 4  # per component: with a weak prior, the search would go on to components of a few rows, and take long
 SWEEPS = 5  # of moving items between groups
 MAX_GROUPS = 1000  # for moving items between them: more groups are small, and moving would take long
 
@@ -24,7 +25,8 @@ class MixtureCompression(Compression):
 
     def _first_groups(self, limit: float) -> list[np.ndarray]:
         more = self._items.scaled(min(self._growth, MAX_GROWTH))
-        search = Search(more, self._tol, int(limit / self._cost.clump))
+        most = min(int(limit / self._cost.clump), MOST_PARTS * len(self._components))
+        search = Search(more, self._tol, most)
         return groups_of(search.run(self._components.scaled_to(more.counts.sum())).expectation.labels)
 
     def _gains_of_weights(self, halves: list[Halves], counts: np.ndarray) -> np.ndarray:
