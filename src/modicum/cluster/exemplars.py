@@ -7,10 +7,11 @@ import numpy as np
 
 from modicum.cluster.answers import dissimilarities, nearest_exemplars, within_dissimilarity
 from modicum.cluster.bounds import SampleBounds
+from modicum.cluster.cluster_means import ClusterMeans
 from modicum.cluster.held_out import HeldOutSample, n_held_out
 from modicum.cluster.offers import Offers, SwapRules, best_swap_gain
 from modicum.cluster.phantoms import NAMES, FixedPhantom, Phantom, named_phantom
-from modicum.cluster.rules import DissimilarityAsGiven, PhantomAsGiven, SizeAsGiven
+from modicum.cluster.rules import DissimilarityAsGiven, MeansOfDenseRows, PhantomAsGiven, SizeAsGiven
 from modicum.cluster.sizes import HISTORY_BYTES, Sizes
 from modicum.cluster.validation import ValidationSample
 from modicum.contract.clusterer import Clusterer
@@ -22,14 +23,15 @@ from modicum.exceptions import DataError
 from modicum.kernels import Dissimilarity, as_dissimilarity
 from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size, log_of_doubt
+from modicum.numeric.nearest import nearest
 from modicum.rows import are_objects, average_bytes, equal_rows, is_sparse, n_rows, take
 from modicum.rules.budget import Plan
-from modicum.rules.invariants import Array, Is, Scope, Whole
+from modicum.rules.invariants import AbsentWhile, Array, Is, Scope, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.apart import Close, within
 from modicum.select.certificates import Certificate, Certifies, largest_gains
 from modicum.select.guarantees import SwapGuarantee, check_uniform
-from modicum.select.objectives.exemplar import ExemplarObjective
+from modicum.select.objectives.exemplar import ExemplarObjective, leave_out
 from modicum.select.swaps import grow
 from modicum.streams import Chunk, Stream, stream
 
@@ -55,6 +57,10 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     stays uniform along the stream. A candidate is added while there are too few exemplars; later it replaces
     the exemplar whose replacement raises F most, if it raises F by `min_gain`.
 
+    For squared Euclidean distances of dense rows, the means of clusters are followed along the stream, with a row near
+    each. At its end these rows become the exemplars, if held-out rows are nearer to them: a mean of all rows is known
+    better than one of the validation rows.
+
     Guarantee: about half the best possible F on the validation sample, once no swap gains more; see `guarantee`.
     Cost: O(W d) time per row and O(W (d + k)) memory for W validation rows and a quarter as many held-out ones; within
     a call, scratch of 24 MiB and three copies of the validation rows.
@@ -65,7 +71,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         How many rows to choose.
     budget : int, str or None, default="64 MiB"
         A bound on everything held: a number of rows (exemplars, validation and held-out rows together), or a size in
-        bytes.
+        bytes, which covers the means of clusters too.
     n_validation : int or None, default=None
         Validation rows to keep. None: 80 per exemplar (or 3,000 if that is more), or what the budget allows;
         further ones would cost time in proportion and change little. A quarter as many rows, at most 2,000, are held
@@ -145,7 +151,8 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     the validation sample is updated along the stream instead of being drawn beforehand; its rows do not
     represent themselves, and are offered once more at the end of a stream (`refine`); `loss_` is that of other rows;
     with 4,000 validation rows or more, eager swaps are first estimated on an eighth of them, and only the best fifth of
-    a block is scored in full.
+    a block is scored in full; exemplars are centered at the end (macqueen1967), with eager swaps, phantom="far" and no
+    `min_distance`.
     """
 
     _adds_up_columns = True
@@ -178,6 +185,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
             n_exemplars="n_exemplars",
             also={"dissimilarity": DissimilarityAsGiven()},
         ),
+        "_means": [AbsentWhile(lambda its: True), MeansOfDenseRows(ClusterMeans, n_means="n_exemplars")],
         "_offers": Is(Offers),
         "_ids": Array("int64", "n_exemplars"),
         "_history": Is(History, width=len(HISTORY)),
@@ -187,6 +195,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     _sample: ValidationSample
     _held_out: HeldOutSample
     _phantom: Phantom
+    _means: ClusterMeans
     _objective: ExemplarObjective
     _offers: Offers
     _ids: np.ndarray
@@ -261,6 +270,8 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
                     break
             if self.n_swaps_ == swaps:
                 break
+        if self.patience is not None:
+            self._center()
 
     def _offer_again(self, chunk: Chunk) -> None:
         X, row_ids = self._check_rows(chunk.X, reset=False), chunk.row_ids
@@ -270,9 +281,13 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         self._offer(X, row_ids, self._sample.slots_of(row_ids))
 
     def refine(self) -> "ExemplarClustering":
-        """Offer the validation rows as candidates again, until no swap gains enough. `fit` does so at its end."""
+        """Offer the validation rows as candidates again, until no swap gains enough; then center the exemplars.
+
+        `fit` does so at its end.
+        """
         self._check_fitted()
         self._refine()
+        self._center()
         return self
 
     def _refine(self, n_merged: int = 0) -> None:
@@ -297,6 +312,8 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
             self._objective.leave_out_own(self._sample.excluded(self._sample.slots_of(self.exemplar_ids_)))
         self._phantom.update(self._objective)
         self._offer(X, row_ids, own, are_new=True)
+        if self._follows():
+            self._means.learn(X, weight, row_ids)
         self._n_chunks += 1
         self._stay_within_budget()
 
@@ -304,6 +321,8 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         self._sample.fade(factor)
         self._held_out.fade(factor)
         self._phantom.fade(factor)
+        if hasattr(self, "_means"):
+            self._means.fade(factor)
 
     def _surprise(self, X: Any, y: np.ndarray | None) -> np.ndarray:
         """Dissimilarities to the nearest exemplars."""
@@ -319,9 +338,15 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         for block, changes in self._offers.offer(F, X, excluded, self._rules(), self._rng):
             for candidate, slot in changes:
                 self._ids[slot] = row_ids[block][candidate]
+            if changes and hasattr(self, "_means"):
+                slots = np.unique([slot for _, slot in changes])
+                self._means.follow(slots, self.exemplars_[slots], self._ids[slots])
             n_seen = self.n_seen_ + n_merged + (block.stop if are_new else 0)
-            offers = self._offers
-            self._history.record(n_seen, offers.n_candidates, F.value, F.loss, offers.n_swaps, offers.n_evaluations)
+            self._record(n_seen)
+
+    def _record(self, n_seen: int) -> None:
+        F, offers = self._objective, self._offers
+        self._history.record(n_seen, offers.n_candidates, F.value, F.loss, offers.n_swaps, offers.n_evaluations)
 
     def _rules(self) -> SwapRules:
         return SwapRules(self.swaps, self.min_gain, self.confidence, self._close())
@@ -337,14 +362,58 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     def _end_of_stream(self) -> None:
         judged_all = self._n_chunks == 1  # every candidate, by the present validation sample
         if not judged_all or self._objective.n_missing:
-            self.refine()
+            self._refine()
+        self._center()
+
+    # ---- means of clusters -----------------------------------------------------------------------
+
+    def _centers(self) -> bool:
+        """Whether rows near the means of clusters are the best exemplars, as far as parameters tell."""
+        squared = isinstance(self.dissimilarity, str) and self.dissimilarity == "sqeuclidean"
+        whole = isinstance(self.phantom, str) and self.phantom == "far"  # every row counts with its full distance
+        return squared and whole and self.swaps == "eager" and self.min_distance is None
+
+    def _follows(self) -> bool:
+        """Whether means are followed by now: not as long as all rows are held, or exemplars are missing."""
+        if self._kind != "dense" or not self._centers() or self.is_exact_ or self._objective.n_missing:
+            return False
+        if not hasattr(self, "_means"):
+            rows = self._objective.rows.values
+            sizes = self._sizes(average_bytes(rows), rows.itemsize)
+            self._shrink(sizes.n_validation(self.budget, self.n_validation))  # older states left no room for means
+            self._means = ClusterMeans(self.exemplars_, self._ids)
+        return True
+
+    def _center(self) -> None:
+        """Replace exemplars by rows near the means of their clusters, if held-out rows are nearer to those.
+
+        The means are wrong where the stream was sorted or has changed. Held-out rows are a uniform sample even then.
+        They decide between two sets only, so that `loss_` stays nearly unbiased.
+        """
+        if not self._follows() or not len(self._held_out):
+            return
+        F, held_out = self._objective, self._held_out
+        rows, ids = self.exemplars_.copy(), self._ids.copy()
+        near, near_ids = self._means.nearest_rows(F.rows.values, self._sample.row_ids)
+        for slot in np.flatnonzero(~F.fixed):
+            if near_ids[slot] not in ids:  # a row may be the nearest to two means
+                rows[slot], ids[slot] = near[slot], near_ids[slot]
+        present, centered = (nearest(held_out.rows.values, A)[1] for A in (self.exemplars_, rows))
+        if held_out.shares() @ centered >= held_out.shares() @ present:
+            return
+        D = F.dissimilarity(rows, F.rows.values)
+        leave_out(D, self._sample.excluded(self._sample.slots_of(ids)))
+        for slot in np.flatnonzero(ids != self._ids):
+            F.fill(int(slot), rows[slot : slot + 1], D[slot])
+        self._ids, self._derived = ids, {}
+        self._record(self.n_seen_)
 
     # ---- initialisation --------------------------------------------------------------------------
 
     def _initialize(self, X: Any, weight: np.ndarray | None) -> None:
         dissimilarity = self._dissimilarity()
         itemsize = getattr(X, "dtype", np.dtype(float)).itemsize
-        sizes = Sizes(self.n_exemplars, average_bytes(X), itemsize, self._watch_bytes())
+        sizes = self._sizes(average_bytes(X), itemsize, self._kind)
         self._sample = ValidationSample(sizes.n_validation(self.budget, self.n_validation))
         self._held_out = HeldOutSample(n_held_out(self._sample.size), X)
         self._phantom, phantom = self._first_phantom(X, weight, dissimilarity)
@@ -395,8 +464,13 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
     def plan(self, n_features: int, dtype: Any = np.float64) -> Plan:
         """What will be held for dense rows of `n_features` columns, in bytes, before any data is seen."""
         itemsize = np.dtype(dtype).itemsize
-        sizes = Sizes(self.n_exemplars, n_features * itemsize, itemsize, self._watch_bytes())
+        sizes = self._sizes(n_features * itemsize, itemsize)
         return sizes.plan(sizes.n_validation(self.budget, self.n_validation))
+
+    def _sizes(self, row_bytes: int, itemsize: int, kind: str = "dense") -> Sizes:
+        follows = kind == "dense" and self._centers()
+        means = ClusterMeans.nbytes_for(self.n_exemplars, row_bytes, itemsize) if follows else 0
+        return Sizes(self.n_exemplars, row_bytes, itemsize, self._watch_bytes() + means)
 
     def _stay_within_budget(self) -> None:
         """Sparse rows and objects differ in size; of dense rows no more are kept than fit."""
@@ -587,7 +661,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         if not self._is_fitted():
             return
         old = self._objective
-        sizes = Sizes(count, average_bytes(old.rows.values), old.near.itemsize, self._watch_bytes())
+        sizes = self._sizes(average_bytes(old.rows.values), old.near.itemsize, self._kind)
         self._shrink(min(self._sample.size, sizes.n_validation(budget, self.n_validation)))
         self._choose_again(old.chosen.values, None, self.exemplar_ids_)
 
@@ -598,6 +672,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         new = ExemplarObjective(old.dissimilarity, old.phantom, rows, count, self._sample.size)
         new.put_rows(np.arange(n_rows(rows)), rows, self._sample.shares())
         self._objective, self._ids = new, np.full(count, -1)
+        self.__dict__.pop("_means", None)  # those of other clusters
         own = self._sample.excluded(self._sample.slots_of(row_ids))
         for i, slot in grow(new.look(candidates, own=own), count, -np.inf):
             self._ids[slot] = row_ids[i]
@@ -614,7 +689,10 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         self._n_chunks += other._n_chunks
         own = moved[other._sample.slots_of(other.exemplar_ids_)]
         self._offer(other._objective.chosen.values, other.exemplar_ids_, own, n_merged=other.n_seen_)
+        if self._follows() and hasattr(other, "_means"):
+            self._means.absorb(other._means)
         self._refine(n_merged=other.n_seen_)
+        self._center()
         self._stay_within_budget()
 
     def _n_retained(self) -> int:

@@ -27,6 +27,15 @@ class PhantomAsGiven(Is):
             raise Violation("the mean of rows, which is a row")
 
 
+class MeansOfDenseRows(Is):
+    """The rule that means of clusters are followed where they can be, which is decided by kind and parameters."""
+
+    def check(self, value: Any, scope: Scope) -> None:
+        super().check(value, scope)
+        if scope["kind"] != "dense" or not scope.owner._centers():
+            raise Violation("absent, as these rows or parameters need no means")
+
+
 class SizeAsGiven:
     """The rule that the sample has the size asked for; rows that differ in size may have outgrown a budget."""
 

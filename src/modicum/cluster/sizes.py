@@ -47,7 +47,7 @@ class Sizes:
             their_dissimilarities_to_exemplars=n * (k + 1) * self.itemsize,
             their_keys_weights_and_nearest=n * bookkeeping,
             held_out_rows=held_out * (row + 3 * 8),  # key, weight and id
-            exemplars_phantom_and_history=exemplars
+            exemplars_means_phantom_and_history=exemplars
             + phantom
             + HISTORY_BYTES
             + 512
