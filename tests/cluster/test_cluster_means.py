@@ -177,6 +177,13 @@ class TestCentering:
         model = fitted(overlapping(3000), **options)
         assert not hasattr(model, "_means")
 
+    @pytest.mark.parametrize(("budget", "follows"), [("200 KiB", True), ("120 KiB", False)])
+    def test_a_small_budget_is_for_validation_rows(self, budget, follows):
+        X = overlapping(3000, width=64)
+        model = ExemplarClustering(30, budget=budget, random_state=0).fit(X)
+        assert hasattr(model, "_means") == follows
+        assert model.nbytes_ <= model.plan(64, np.float32).nbytes
+
     def test_a_sample_of_everything_follows_no_means(self):
         assert not hasattr(fitted(overlapping(900)), "_means")
 
@@ -212,11 +219,11 @@ class TestState:
         X = overlapping(6000, width=50)
         with monkeypatch.context() as older:
             older.setattr(ClusterMeans, "nbytes_for", lambda *sizes: 0)
-            model = ExemplarClustering(100, budget="600 KiB", random_state=0).partial_fit(X[:3000])
-        del model._means
+            model = ExemplarClustering(100, budget="900 KiB", random_state=0).partial_fit(X[:3000])
+        assert not hasattr(model, "_means")
         model = ExemplarClustering.from_bytes(model.to_bytes()).partial_fit(X[3000:])
         assert model._means.n_learned == 3000
-        assert model.nbytes_ <= 600 * 1024
+        assert model.nbytes_ <= 900 * 1024
 
     @pytest.mark.parametrize("options", [{"dissimilarity": "euclidean"}, {"phantom": "mean"}], ids=str)
     def test_means_where_none_are_needed_are_refused(self, options):

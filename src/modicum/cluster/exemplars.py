@@ -25,7 +25,7 @@ from modicum.kernels.dissimilarity import METRIC, NAMED
 from modicum.numeric.hoeffding import hoeffding_size, log_of_doubt
 from modicum.numeric.nearest import nearest
 from modicum.rows import are_objects, average_bytes, equal_rows, is_sparse, n_rows, take
-from modicum.rules.budget import Plan
+from modicum.rules.budget import Plan, as_budget
 from modicum.rules.invariants import AbsentWhile, Array, Is, Scope, Whole
 from modicum.rules.params import BUDGET, CALLABLE, NULL, RANDOM_STATE, ROWS, Int, Number, OneOf
 from modicum.select.apart import Close, within
@@ -42,6 +42,7 @@ def _n_held_out(its: Scope) -> int:
     return n_held_out(its.owner._sample.size)
 
 
+ROWS_BESIDE_MEANS = 8  # validation rows per exemplar; in budgets without room for them, means are not followed
 HISTORY = ("n_seen", "candidates", "utility", "loss", "swaps", "evaluations")
 
 
@@ -379,6 +380,8 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
             return False
         if not hasattr(self, "_means"):
             rows = self._objective.rows.values
+            if not self._means_bytes(average_bytes(rows), rows.itemsize):
+                return False
             sizes = self._sizes(average_bytes(rows), rows.itemsize)
             self._shrink(sizes.n_validation(self.budget, self.n_validation))  # older states left no room for means
             self._means = ClusterMeans(self.exemplars_, self._ids)
@@ -468,9 +471,16 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         return sizes.plan(sizes.n_validation(self.budget, self.n_validation))
 
     def _sizes(self, row_bytes: int, itemsize: int, kind: str = "dense") -> Sizes:
-        follows = kind == "dense" and self._centers()
-        means = ClusterMeans.nbytes_for(self.n_exemplars, row_bytes, itemsize) if follows else 0
+        means = self._means_bytes(row_bytes, itemsize) if kind == "dense" else 0
         return Sizes(self.n_exemplars, row_bytes, itemsize, self._watch_bytes() + means)
+
+    def _means_bytes(self, row_bytes: int, itemsize: int) -> int:
+        """Bytes of the means of clusters; 0 if none are followed, as in a budget that is too small for them."""
+        nbytes = ClusterMeans.nbytes_for(self.n_exemplars, row_bytes, itemsize)
+        beside = self.n_validation or ROWS_BESIDE_MEANS * self.n_exemplars
+        needed = Sizes(self.n_exemplars, row_bytes, itemsize, self._watch_bytes() + nbytes).plan(beside).nbytes
+        limit = as_budget(self.budget).nbytes
+        return nbytes if self._centers() and (limit is None or needed <= limit) else 0
 
     def _stay_within_budget(self) -> None:
         """Sparse rows and objects differ in size; of dense rows no more are kept than fit."""
