@@ -368,11 +368,14 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
 
     # ---- means of clusters -----------------------------------------------------------------------
 
-    def _centers(self) -> bool:
-        """Whether rows near the means of clusters are the best exemplars, as far as parameters tell."""
+    def _means_are_centers(self) -> bool:
+        """Whether the best exemplar of a cluster is the row nearest to its mean."""
         squared = isinstance(self.dissimilarity, str) and self.dissimilarity == "sqeuclidean"
-        whole = isinstance(self.phantom, str) and self.phantom == "far"  # every row counts with its full distance
-        return squared and whole and self.swaps == "eager" and self.min_distance is None
+        return squared and isinstance(self.phantom, str) and self.phantom == "far"  # rows count with full distances
+
+    def _centers(self) -> bool:
+        """Whether exemplars are centered, as far as parameters tell."""
+        return self._means_are_centers() and self.swaps == "eager" and self.min_distance is None
 
     def _follows(self) -> bool:
         """Whether means are followed by now: not as long as all rows are held, or exemplars are missing."""

@@ -28,11 +28,11 @@ class PhantomAsGiven(Is):
 
 
 class MeansOfDenseRows(Is):
-    """The rule that means of clusters are followed where they can be, which is decided by kind and parameters."""
+    """The rule that means of clusters are held where they are of use. Swaps that need none may be set later."""
 
     def check(self, value: Any, scope: Scope) -> None:
         super().check(value, scope)
-        if scope["kind"] != "dense" or not scope.owner._centers():
+        if scope["kind"] != "dense" or not scope.owner._means_are_centers():
             raise Violation("absent, as these rows or parameters need no means")
 
 
