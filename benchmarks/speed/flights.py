@@ -1,6 +1,6 @@
 """A real stream in its order: flights from New York in 2013, and how late they arrive.
 
-    python benchmarks/speed/flights.py [--quick]
+    python benchmarks/speed/flights.py [--quick] [--minutes]
 
 Every fourth flight in the order of departure, with what is known then: hour, day of the week, carrier, airports,
 distance and the hour's weather, with its gaps. The arrival of a flight is known when about 75 more of these have left.
@@ -8,7 +8,8 @@ Seasons, storms and holidays change what makes a flight late. Each row is predic
 2,000 rows decide how columns become numbers, and are not scored.
 
 - Classes: more than 15 minutes late (24%). Accuracy, area under the ROC curve and log loss of all scored rows.
-- Minutes late: targets with a long tail. RMSE and mean absolute error, and how many targets the 95% intervals hold.
+- Minutes late, with --minutes, as it takes long: targets with a long tail. RMSE and mean absolute error, and how many
+  targets the 95% intervals hold.
 
 modicum's learners take the table through a `TableEncoder`, in chunks of 25 rows, and are told the lag. River's learn
 row by row, with default settings; linear ones with scaled numbers and one column per category; the leaves of regression
@@ -195,7 +196,7 @@ def table(contestants, ask, scores, X, y):
 
 
 def main():
-    args = arguments(__doc__)
+    args = arguments(__doc__, minutes={"action": "store_true"})
     warnings.simplefilter("ignore")
     X, minutes = flights(FIRST + 500 if args.quick else None)
     result = Result("flights", COMMAND, args, n=len(minutes), lag=LAG)
@@ -203,9 +204,10 @@ def main():
     ask = {"modicum": probabilities, "River": probability}
     rows = table(classifiers(), ask, class_scores, X, minutes > LATE)
     result.table("classes", [*ends[0], *CLASS_COLUMNS, *ends[1]], rows)
-    ask = {"modicum": means_and_deviations, "River": mean_alone}
-    rows = table(regressors(), ask, minute_scores, X, minutes)
-    result.table("minutes", [*ends[0], *MINUTE_COLUMNS, *ends[1]], rows)
+    if args.minutes:
+        ask = {"modicum": means_and_deviations, "River": mean_alone}
+        rows = table(regressors(), ask, minute_scores, X, minutes)
+        result.table("minutes", [*ends[0], *MINUTE_COLUMNS, *ends[1]], rows)
     result.write()
 
 
