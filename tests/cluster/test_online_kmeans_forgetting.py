@@ -107,3 +107,11 @@ class TestBeginningAgain:
         model = OnlineKMeans(2, half_life="auto").fit(self.rows())
         assert model._recent.shape == (256, 2)
         assert not hasattr(OnlineKMeans(2, half_life=50).fit(self.rows()), "_recent")
+
+
+def test_recent_rows_hold_no_others():
+    """A view of the last rows of a chunk would hold all of them."""
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    model = OnlineKMeans(2, half_life="auto", random_state=0).partial_fit(X)
+    assert model._recent.base is None
+    np.testing.assert_array_equal(model._recent, X[-256:])

@@ -115,8 +115,8 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
         Row ids of the exemplars: positions in the stream unless `row_ids` was given; -1 for `initial` and `locked`.
     loss_ : float
         Mean dissimilarity of all rows seen to their nearest exemplar: exact while `is_exact_`, afterwards estimated
-        without bias from held-out rows, on which exemplars are not evaluated. Its standard error is 1 to 2% with
-        thousands of validation rows.
+        from held-out rows, on which no swap is evaluated: nearly without bias, as they only decide whether exemplars
+        are centered. Its standard error is 1 to 2% with thousands of validation rows.
     utility_ : float
         F on the validation sample. The exemplars were chosen on this very sample, so F on other rows is a little lower;
         `score` is for any rows.
@@ -527,7 +527,7 @@ class ExemplarClustering(Watchful, Clusterer, Certifies):
 
     @property
     def held_out_rows_(self) -> Any:
-        """Rows of the stream on which exemplars are not evaluated; none while `is_exact_`."""
+        """Rows of the stream on which no swap is evaluated; none while `is_exact_`."""
         return self._held_out.rows.values
 
     @property

@@ -115,7 +115,8 @@ class OnlineKMeans(Watchful, CentersMixin):
     def _follow(self, X: np.ndarray) -> None:
         """Hold the latest rows, and begin again with those since a change when they are enough."""
         most = max(RECENT_ROWS, PER_CLUSTER * self.n_clusters)
-        self._recent = np.concatenate([getattr(self, "_recent", X[:0]), X])[-most:]
+        recent = np.concatenate([getattr(self, "_recent", X[:0]), X[-most:]])
+        self._recent = recent[-most:].copy()  # a view would hold more rows than it shows
         self._since_change: int = getattr(self, "_since_change", SETTLED)
         if self._since_change != SETTLED:
             self._since_change += len(X)
